@@ -1,0 +1,1 @@
+"""Upper bounds on the best score: the relaxations LOC and TRI, readable and fast."""
