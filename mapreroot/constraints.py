@@ -1,0 +1,120 @@
+"""Hard constraints: forbidden values and pairs of values, as 2-SAT and as finite penalties.
+
+A row ``(i, a)`` forbids x_i = a, a row ``(i, a, j, b)`` forbids x_i = a together with x_j = b.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from mapreroot.errors import InfeasibleError, ModelError
+
+__all__ = ["Row", "canonical_rows", "check_satisfiable", "penalty", "penalty_tables", "violated"]
+
+Row = tuple[int, int] | tuple[int, int, int, int]
+
+
+def canonical_rows(rows: Iterable[Sequence[int]], n: int) -> tuple[Row, ...]:
+    """Sort the rows, variables ascending inside each, duplicates removed.
+
+    Raises
+    ------
+    ModelError
+        If a row has the wrong length, an index out of range, a value that is not 0 or 1, or the
+        same variable twice.
+    """
+    found: set[Row] = set()
+    for number, given in enumerate(rows):
+        row = tuple(int(part) for part in given)
+        if len(row) not in (2, 4):
+            raise ModelError(f"forbidden row {number} is {row}: expected (i, a) or (i, a, j, b)")
+        for i, a in zip(row[::2], row[1::2], strict=True):
+            if not 0 <= i < n:
+                raise ModelError(f"forbidden row {number} is {row}: variable {i} not in 0..{n - 1}")
+            if a not in (0, 1):
+                raise ModelError(f"forbidden row {number} is {row}: value {a} is not 0 or 1")
+        if len(row) == 2:
+            found.add((row[0], row[1]))
+            continue
+        i, a, j, b = row
+        if i == j:
+            raise ModelError(f"forbidden row {number} is {row}: the same variable twice")
+        found.add((i, a, j, b) if i < j else (j, b, i, a))
+    return tuple(sorted(found))
+
+
+def check_satisfiable(rows: Sequence[Row], n: int) -> None:
+    """Decide the constraints as a 2-SAT instance, in linear time.
+
+    Raises
+    ------
+    InfeasibleError
+        If no assignment satisfies all rows; the message names a variable that can take
+        neither value.
+    """
+    if not rows:
+        return
+    # Node 2i+a stands for "x_i = a"; forbidding (x_i = a and x_j = b) means that each implies
+    # the other's negation. A single row is the pair with itself.
+    pairs = np.array([row if len(row) == 4 else row * 2 for row in rows], dtype=np.int64)
+    left, right = 2 * pairs[:, 0] + pairs[:, 1], 2 * pairs[:, 2] + pairs[:, 3]
+    tail, head = np.concatenate([left, right]), np.concatenate([right ^ 1, left ^ 1])
+    graph = csr_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(2 * n, 2 * n))
+    _, strong = connected_components(graph, directed=True, connection="strong")
+    stuck = np.flatnonzero(strong[0::2] == strong[1::2])
+    if len(stuck):
+        raise InfeasibleError(
+            f"the hard constraints contradict each other: variable {stuck[0]} can be neither 0 "
+            f"nor 1 ({len(rows)} forbidden rows)"
+        )
+
+
+def penalty(theta: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> float:
+    """Give a penalty that no gain in score and no number of assignments can outweigh.
+
+    It exceeds the range of the finite score by n log 2 + 50, so that log Z is off by less than
+    e^-50, and is a power of two, so that integer potentials stay integer.
+    """
+    reach = float(np.abs(theta).sum() + np.abs(weights).sum() / 2)
+    return float(2.0 ** math.ceil(math.log2(reach + len(theta) * math.log(2) + 50)))
+
+
+def penalty_tables(
+    rows: Sequence[Row], size: float, n: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.float64], float]:
+    """Turn rows into potentials ``theta, edges, weights, constant``, a score of -size each."""
+    theta = np.zeros(n)
+    edges: list[tuple[int, int]] = []
+    weights: list[float] = []
+    constant = 0.0
+    for row in rows:
+        if len(row) == 2:
+            i, a = row
+            theta[i] += -size if a else size
+            constant -= 0.0 if a else size
+        else:
+            i, a, j, b = row
+            # Log table with -size at (a, b), read off by the formulas of theory section 1.
+            edges.append((i, j))
+            weights.append(-size if a == b else size)
+            theta[i] += -size / 2 if a else size / 2
+            theta[j] += -size / 2 if b else size / 2
+            constant -= size if (a, b) == (0, 0) else 0.0
+    return theta, np.array(edges, dtype=np.int64).reshape(-1, 2), np.array(weights), constant
+
+
+def violated(rows: Sequence[Row], x: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """Say which assignments of a batch ``x`` (k, n) break a row."""
+    broken = np.zeros(len(x), dtype=np.bool_)
+    for row in rows:
+        hit = x[:, row[0]] == row[1]
+        if len(row) == 4:
+            hit &= x[:, row[2]] == row[3]
+        broken |= hit
+    return broken

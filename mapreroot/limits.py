@@ -1,0 +1,84 @@
+"""When to stop: one object that every anytime solver asks between two steps."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+__all__ = ["Limits", "StopReason", "interruptible"]
+
+StopReason = Literal["time", "nodes", "memory", "interrupted"]
+
+
+class Limits:
+    """A deadline, a node limit and a flag for Ctrl-C.
+
+    Solvers call `reason` between steps and hand back what they have when it is not None; none
+    of them reads the clock or the signal by itself.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        Wall time from now; None for no limit.
+    nodes : int, optional
+        Search nodes; None for no limit.
+
+    Examples
+    --------
+    >>> Limits(seconds=0.0).reason()
+    'time'
+    >>> Limits().reason() is None
+    True
+    """
+
+    def __init__(self, seconds: float | None = None, nodes: int | None = None) -> None:
+        self.start = time.monotonic()
+        self.deadline = None if seconds is None else self.start + seconds
+        self.nodes = nodes
+        self.interrupted = False
+
+    def elapsed(self) -> float:
+        """Seconds since the limits were made."""
+        return time.monotonic() - self.start
+
+    def left(self) -> float:
+        """Seconds until the deadline, never negative; infinity without one."""
+        if self.deadline is None:
+            return float("inf")
+        return max(0.0, self.deadline - time.monotonic())
+
+    def reason(self, nodes: int = 0) -> StopReason | None:
+        """Why to stop now, or None to go on."""
+        if self.interrupted:
+            return "interrupted"
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            return "time"
+        if self.nodes is not None and nodes >= self.nodes:
+            return "nodes"
+        return None
+
+
+@contextmanager
+def interruptible(limits: Limits) -> Iterator[Limits]:
+    """Turn the first Ctrl-C inside the block into ``limits.interrupted``; a second one raises.
+
+    Signals can only be caught in the main thread; elsewhere this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield limits
+        return
+
+    def on_interrupt(signum: int, frame: object) -> None:
+        if limits.interrupted:
+            raise KeyboardInterrupt
+        limits.interrupted = True
+
+    previous = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield limits
+    finally:
+        signal.signal(signal.SIGINT, previous)
