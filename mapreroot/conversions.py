@@ -249,7 +249,7 @@ def from_tables(
     pairs = np.zeros((0, 2), dtype=np.int64) if given.size == 0 else given
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ModelError(f"edges is {pairs.dtype} of shape {pairs.shape}: expected int (m, 2)")
-    if len(pairs) and not (0 <= pairs.min() and pairs.max() < len(t)):
+    if len(pairs) and (pairs.min() < 0 or pairs.max() >= len(t)):
         raise ModelError(
             f"edges hold indices {pairs.min()}..{pairs.max()}: expected 0..{len(t) - 1}"
         )
