@@ -166,9 +166,9 @@ def test_the_limit_is_a_number_of_rows() -> None:
     assert tri(clique(5), max_rows=40).bound > 6
     with pytest.raises(SizeError, match="more than 39"):
         tri(clique(5), max_rows=39)
-    i = np.arange(3463)
-    path = UprootedModel(3464, np.stack([i, i + 1], axis=1), np.ones(3463))
-    with pytest.raises(SizeError, match="5997916 pairs of 3464 vertices"):
+    i = np.arange(4499)
+    path = UprootedModel(4500, np.stack([i, i + 1], axis=1), np.ones(4499))
+    with pytest.raises(SizeError, match="10122750 pairs of 4500 vertices"):
         loc(path)
 
 

@@ -22,8 +22,8 @@ from polytopes import index_of_pair, met, n_pairs, rmet
 
 __all__ = ["MAX_PAIRS", "MAX_ROWS", "LinearProgramBound", "loc", "tri", "tri_rows"]
 
-MAX_PAIRS = 5_000_000
-"""`loc` refuses to number more pairs than this, those of some 3100 connected vertices."""
+MAX_PAIRS = 10_000_000
+"""`loc` refuses to number more pairs than this, those of 4472 connected vertices."""
 
 MAX_ROWS = 250_000
 """`tri` refuses to write more triangle inequalities than this, 72 connected vertices' worth."""
@@ -219,7 +219,7 @@ def _maximise(
     if problem.status != cp.OPTIMAL:
         raise SolverError(f"HiGHS stopped: {problem.status} ({len(b)} triangle inequalities)")
     d = np.zeros(P)
-    d[used] = np.clip(x.value, 0.0, 1.0)
+    d[used] = np.clip(x.value, 0.0, 1.0) + 0.0  # no -0.0
     # Weak duality: for any multipliers >= 0, the box takes what the rows leave of c.
     dual = np.maximum(triangles[0].dual_value, 0.0) if triangles else np.zeros(0)
     rest = np.maximum(c - A.T @ dual, 0.0)
