@@ -15,7 +15,15 @@ from scipy.sparse.csgraph import connected_components
 
 from mapreroot.errors import InfeasibleError, ModelError
 
-__all__ = ["Row", "canonical_rows", "check_satisfiable", "penalty", "penalty_tables", "violated"]
+__all__ = [
+    "Row",
+    "canonical_rows",
+    "check_satisfiable",
+    "penalty",
+    "penalty_tables",
+    "satisfying",
+    "violated",
+]
 
 Row = tuple[int, int] | tuple[int, int, int, int]
 
@@ -118,3 +126,47 @@ def violated(rows: Sequence[Row], x: npt.NDArray[np.int8]) -> npt.NDArray[np.boo
             hit &= x[:, row[2]] == row[3]
         broken |= hit
     return broken
+
+
+def satisfying(rows: Sequence[Row], n: int) -> npt.NDArray[np.int8]:
+    """Find an assignment that breaks no row of a satisfiable list; free variables are 0.
+
+    Notes
+    -----
+    Unit propagation from one value of a variable after another: for 2-SAT a value that
+    propagates without conflict never has to be taken back. O(n * rows) at worst.
+    """
+    follows: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    x = np.full(n, -1, dtype=np.int8)
+    units: list[tuple[int, int]] = []
+    for row in rows:
+        if len(row) == 2:
+            units.append((row[0], 1 - row[1]))
+        else:
+            i, a, j, b = row
+            follows.setdefault((i, a), []).append((j, 1 - b))
+            follows.setdefault((j, b), []).append((i, 1 - a))
+
+    def propagate(start: tuple[int, int]) -> bool:
+        if x[start[0]] >= 0:
+            return bool(x[start[0]] == start[1])
+        trail = [start]
+        x[start[0]] = start[1]
+        for known in trail:  # grows while it is walked
+            for i, a in follows.get(known, []):
+                if x[i] < 0:
+                    x[i] = a
+                    trail.append((i, a))
+                elif x[i] != a:
+                    for undone, _ in trail:
+                        x[undone] = -1
+                    return False
+        return True
+
+    for unit in units:
+        if not propagate(unit):
+            raise InfeasibleError(f"the hard constraints contradict each other at {unit}")
+    for i in sorted({variable for variable, _ in follows}):
+        if x[i] < 0 and not propagate((i, 0)) and not propagate((i, 1)):
+            raise InfeasibleError(f"the hard constraints contradict each other at variable {i}")
+    return np.maximum(x, 0).astype(np.int8)

@@ -1,0 +1,1 @@
+"""Exact MAP on M+: minimum cut, enumeration, and search."""
