@@ -12,6 +12,7 @@ from mapreroot.errors import (
     SizeError,
     SolverError,
 )
+from mapreroot.formats import read_model, write_model
 from mapreroot.model import Model, UprootedModel
 from mapreroot.rerooting import restore_map, restore_marginals, uproot
 
@@ -28,7 +29,9 @@ __all__ = [
     "SizeError",
     "SolverError",
     "UprootedModel",
+    "read_model",
     "restore_map",
     "restore_marginals",
     "uproot",
+    "write_model",
 ]
