@@ -398,58 +398,55 @@ def _short_frustrated_cycle(start: Ints, ends: Ints, removed: Flags, first: int)
 def _balancing(start: Ints, ends: Ints, removed: Flags) -> Flags:
     """Say which vertices balance what is not removed: see `balancing_vertices`."""
     n = len(start) - 1
-    link, depth = np.empty(n, np.int64), np.full(n, -1, np.int64)
-    order, path, after = np.empty(n, np.int64), np.empty(n, np.int64), start.copy()
-    # Of the subtree of v: back edges to proper ancestors of v's parent, those of them that are
-    # frustrated, and frustrated ones to v or a proper ancestor of v.
-    count = np.zeros((n, 3), np.int64)
-    seen, frustrated = 0, 0
+    good, through, frustrated = ~removed, np.zeros(n, np.int64), 0
+    depth = np.where(removed, n, -1)  # -1: not seen; n: too deep for any edge to lead there
+    # By depth, of the vertex v on the current path: itself, its side, its next edge, and of the
+    # subtree under it: back edges to proper ancestors of v's parent, the frustrated ones among
+    # them, and frustrated back edges to v and its proper ancestors.
+    path, side, after = np.empty(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
+    past, past_frustrated, over = (
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+    )
     for source in range(n):
-        if removed[source] or depth[source] >= 0:
+        if depth[source] >= 0:
             continue
-        link[source], depth[source], path[0] = 2 * source, 0, source
-        order[seen] = source
-        seen += 1
         v, deep = source, 0
-        while True:
-            if after[v] == start[v + 1]:
-                if deep == 0:
-                    break
-                deep -= 1
-                v = path[deep]
-                continue
-            u = ends[after[v]] >> 1
-            side = (ends[after[v]] ^ link[v]) & 1
-            after[v] += 1
-            if removed[u]:
-                continue
-            if depth[u] < 0:
-                link[u] = 2 * v + side
-                v = u
+        depth[v], path[0], after[0] = 0, v, start[v]
+        past[0], past_frustrated[0], over[0] = 0, 0, 0
+        while deep >= 0:
+            at, end = after[deep], start[v + 1]
+            while at < end and depth[ends[at] >> 1] >= 0:
+                above = depth[ends[at] >> 1]
+                if above < deep - 1:  # a proper ancestor of the parent
+                    past[deep] += 1
+                    past[above + 1] -= 1
+                    if (side[above] ^ side[deep] ^ ends[at]) & 1:
+                        frustrated += 1
+                        past_frustrated[deep] += 1
+                        past_frustrated[above + 1] -= 1
+                        over[deep] += 1
+                        if above > 0:
+                            over[above - 1] -= 1
+                at += 1
+            after[deep] = at + 1
+            if at < end:
+                v = ends[at] >> 1
                 deep += 1
-                depth[v], path[deep] = deep, v
-                order[seen] = v
-                seen += 1
-            elif depth[u] < deep - 1:
-                branch = path[depth[u] + 1]
-                count[v, 0] += 1
-                count[branch, 0] -= 1
-                if link[u] & 1 != side:
-                    frustrated += 1
-                    count[v, 1] += 1
-                    count[branch, 1] -= 1
-                    count[v, 2] += 1
-                    if depth[u] > 0:
-                        count[link[u] >> 1, 2] -= 1
-    good = ~removed
-    for at in range(seen - 1, -1, -1):
-        v = order[at]
-        if count[v, 2] != frustrated:
-            good[v] = False
-        if depth[v] > 0:
-            parent = link[v] >> 1
-            if 0 < count[v, 1] < count[v, 0]:
-                good[parent] = False
-            for kind in range(3):
-                count[parent, kind] += count[v, kind]
+                side[deep] = (side[deep - 1] ^ ends[at]) & 1
+                depth[v], path[deep], after[deep] = deep, v, start[v]
+                past[deep], past_frustrated[deep], over[deep] = 0, 0, 0
+            else:
+                through[v] = over[deep]
+                mixed = 0 < past_frustrated[deep] < past[deep]
+                deep -= 1
+                if deep >= 0:
+                    v = path[deep]
+                    if mixed:
+                        good[v] = False
+                    past[deep] += past[deep + 1]
+                    past_frustrated[deep] += past_frustrated[deep + 1]
+                    over[deep] += over[deep + 1]
+    good &= through == frustrated
     return good
