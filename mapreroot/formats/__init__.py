@@ -148,11 +148,12 @@ def read_file(
     kind = _find(path, format)
     text = read_text(path)
     try:
-        content = kind.read(text)
-        fixed = resolve(evidence, content.labels)
-        model = content
-        if fixed or isinstance(content, Factors):
-            model = content.condition(fixed)
+        # What overflows on the way is infinite in the end, and Model says which number it is.
+        with np.errstate(over="ignore", invalid="ignore"):
+            content = kind.read(text)
+            fixed = resolve(evidence, content.labels)
+            plain = isinstance(content, Model) and not fixed
+            model = content if plain else content.condition(fixed)
     except FormatError:
         raise
     except ModelError as error:
@@ -269,6 +270,4 @@ def _find(path: str | os.PathLike[str], name: str | None) -> Format:
     for kind in FORMATS:
         if extension in kind.extensions:
             return kind
-    if file == "-":
-        raise FormatError(f"needs a format: expected one of {listed}", "<stdin>")
-    raise FormatError(f"has no known extension: name the format, one of {listed}", file)
+    raise FormatError(f"no known extension: name the format, one of {listed}", file)

@@ -24,7 +24,7 @@ __all__ = ["read", "write"]
 def read(text: Text) -> Model:
     """Read coordinate text: score = -energy, labels the indices that appear, ascending."""
     rows = read_rows(text, b"#", 0)
-    rows.check_range(0, 2**62)
+    rows.check_range(0)
     rows.check_distinct()
     indices = np.unique(np.stack([rows.i, rows.j])).tolist()
     on = rows.i == rows.j

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mapreroot.errors import ModelError
+from mapreroot.errors import InfeasibleError, ModelError
 from mapreroot.formats.text import Text
 from mapreroot.model import Model
 
@@ -66,6 +66,8 @@ def read(text: Text) -> Model:
             rows,
         )
         pairs = np.sort(np.asarray(content["edges"], dtype=np.int64).reshape(-1, 2), axis=1)
+    except InfeasibleError:
+        raise
     except (TypeError, ValueError, OverflowError) as error:
         raise text.error(str(error)) from error
     if len(np.unique(pairs, axis=0)) < len(pairs):

@@ -56,14 +56,15 @@ class Rows:
                 f"the header promises {expected} {what}, the file has {len(self)}", header
             )
 
-    def check_range(self, low: int, high: int) -> None:
+    def check_range(self, low: int, high: int | None = None) -> None:
         """Refuse indices outside low..high."""
-        bad = np.flatnonzero((self.i < low) | (self.i > high) | (self.j < low) | (self.j > high))
+        ends = np.stack([self.i, self.j], axis=1)
+        bad = np.argwhere((ends < low) | (ends > (np.inf if high is None else high)))
         if len(bad):
-            row = int(bad[0])
-            index = next(v for v in (self.i[row], self.j[row]) if not low <= v <= high)
+            row, side = bad[0].tolist()
+            allowed = f"{low} or more" if high is None else f"{low}..{high}"
             raise self.text.error(
-                f"index {index} is out of range: expected {low}..{high} ({low}-based)",
+                f"index {ends[row, side]} is out of range: expected {allowed} ({low}-based)",
                 self.line(row),
             )
 
@@ -92,10 +93,6 @@ class Rows:
                 f"{self.j[second]}) may be given once only, in either order",
                 self.line(second),
             )
-
-    def select(self, mask: npt.NDArray[np.bool_]) -> tuple[Ints, Ints, Floats]:
-        """Give the columns of some rows."""
-        return self.i[mask], self.j[mask], self.value[mask]
 
 
 def read_header(text: Text, comment: bytes) -> tuple[int, list[bytes]]:
