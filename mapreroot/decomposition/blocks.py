@@ -62,10 +62,10 @@ def blocks(uprooted: UprootedModel) -> list[Block]:
     """
     if uprooted.m == 0:
         return []
-    block, count = _blocks(uprooted)
+    start, neighbour, via = _adjacency(uprooted.n_vertices, uprooted.edges)
+    block, count = _search(start, neighbour, via)
     order = np.argsort(block, kind="stable")
     edge_start = np.searchsorted(block[order], np.arange(count + 1))
-    start, _, via = _adjacency(uprooted.n_vertices, uprooted.edges)
     vertices, vertex_start, local = _members(start, via, uprooted.edges, block, count)
     vertices.setflags(write=False)
     local, weights = local[order], uprooted.weights[order]
@@ -171,17 +171,10 @@ def block_counts(uprooted: UprootedModel) -> Ints:
     """
     if uprooted.m == 0:
         return np.zeros(uprooted.n_vertices, dtype=np.int64)
-    block, count = _blocks(uprooted)
-    start, _, via = _adjacency(uprooted.n_vertices, uprooted.edges)
-    vertices, _, _ = _members(start, via, uprooted.edges, block, count)
-    return np.bincount(vertices, minlength=uprooted.n_vertices)
-
-
-def _blocks(uprooted: UprootedModel) -> tuple[Ints, int]:
-    """Give the block of every edge, and how many blocks there are."""
     start, neighbour, via = _adjacency(uprooted.n_vertices, uprooted.edges)
     block, count = _search(start, neighbour, via)
-    return block, int(count)
+    vertices, _, _ = _members(start, via, uprooted.edges, block, count)
+    return np.bincount(vertices, minlength=uprooted.n_vertices)
 
 
 @njit(cache=True)
