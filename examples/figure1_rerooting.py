@@ -1,4 +1,4 @@
-"""Uprooting and rerooting in one picture, after Figure 1 of Weller (2016).
+"""Uprooting and rerooting in one picture, in the spirit of Figure 1 of Weller (2016).
 
 A model M with fields becomes M+, where a new variable X0 carries the fields as edges; fixing X4
 instead of X0 gives M_4, another model with the same scores. In this one all frustrated cycles of

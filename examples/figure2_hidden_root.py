@@ -1,4 +1,4 @@
-"""A root that makes a frustrated model easy, after Figure 2 of Weller (2016).
+"""A root that makes a frustrated model easy, in the spirit of Figure 2 of Weller (2016).
 
 An attractive grid with fields is easy: one minimum cut. Rerooted at an inner vertex it still has
 the same scores, but looks frustrated: the fields of the grid are now edges of one variable, some

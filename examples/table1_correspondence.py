@@ -1,4 +1,4 @@
-"""The two correspondences behind rerooting, after Table 1 of Weller (2016).
+"""The two correspondences behind rerooting, in the spirit of Table 1 of Weller (2016).
 
 Configurations: each x of M is a pair {y, 1 - y} of M+, and one configuration of every M_i, all
 with the same score. Polytopes: what is relaxed in pseudomarginals at a root is, in the

@@ -22,7 +22,7 @@ from polytopes.semimetric import Inequalities, triples
 __all__ = ["covariance_map", "inverse_covariance_map", "loc", "to_correlation", "to_cut", "tri"]
 
 
-def covariance_map(N: int, root: int = 0) -> sp.csr_array[np.float64]:
+def covariance_map(N: int, root: int = 0) -> sp.csr_array:
     """Write the covariance map as a square matrix C: mu = C d.
 
     Parameters
@@ -62,7 +62,7 @@ def covariance_map(N: int, root: int = 0) -> sp.csr_array[np.float64]:
     return sp.csr_array((values, (rows, columns)), shape=(P, P))
 
 
-def inverse_covariance_map(N: int, root: int = 0) -> sp.csr_array[np.float64]:
+def inverse_covariance_map(N: int, root: int = 0) -> sp.csr_array:
     """Write the inverse of the covariance map: d = C^-1 mu, d_ij = q_i + q_j - 2 q_ij.
 
     It takes and raises what `covariance_map` does.

@@ -103,8 +103,8 @@ def switch(d: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
 
 
 def switch_inequalities(
-    A: sp.csr_array[np.float64], b: npt.ArrayLike, y: npt.ArrayLike
-) -> tuple[sp.csr_array[np.float64], Floats]:
+    A: sp.csr_array, b: npt.ArrayLike, y: npt.ArrayLike
+) -> tuple[sp.csr_array, Floats]:
     """Switch the inequalities A d <= b, so that ``switch(d, y)`` meets the new ones iff d the old.
 
     Parameters

@@ -148,7 +148,6 @@ def hypermetric_inequalities(N: int, sizes: Sequence[int]) -> Inequalities:
     columns = np.repeat(index_of_pair(points[:, i], points[:, j], N), len(B), axis=0)
     start = np.arange(0, values.size + 1, len(i))
     shape = (len(values), n_pairs(N))
-    A: sp.csr_array[np.float64]
     A = sp.csr_array((values.ravel(), columns.ravel(), start), shape=shape)
     right = np.array([right_side(b) for b in B], dtype=np.float64)
     return A, np.tile(right, len(points))

@@ -18,7 +18,7 @@ from polytopes.pairs import Floats, Ints, index_of_pair, n_pairs, pairs
 
 __all__ = ["Inequalities", "met", "rmet", "triangle_inequalities", "triples"]
 
-Inequalities = tuple[sp.csr_array[np.float64], Floats]
+Inequalities = tuple[sp.csr_array, Floats]
 """(A, b), standing for A d <= b."""
 
 # In the order of the pairs (ij, ik, jk) of i < j < k.
@@ -83,7 +83,6 @@ def triangle_inequalities(ijk: npt.ArrayLike, N: int) -> Inequalities:
     columns = np.repeat(sides, 4, axis=0).ravel()
     values = np.tile(_SIGNS.ravel(), t)
     start = np.arange(0, 12 * t + 1, 3)
-    A: sp.csr_array[np.float64]
     A = sp.csr_array((values, columns, start), shape=(4 * t, n_pairs(N)))
     return A, np.tile(_RIGHT, t)
 

@@ -190,7 +190,7 @@ def _maximise(
     uprooted: UprootedModel,
     edges: Ints,
     size: int,
-    A: sp.csr_array[np.float64],
+    A: sp.csr_array,
     b: Floats,
 ) -> tuple[float, Floats]:
     """Maximise the score over A d <= b in the unit box, on the pairs of ``size`` points.
