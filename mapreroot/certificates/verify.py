@@ -1,0 +1,377 @@
+"""Check a certificate in exact arithmetic, without any solver.
+
+A certificate says: this assignment of the user's model has this score, and no assignment scores
+more than this bound. The bound is a tree of small arguments, each on an explicit graph whose
+weights are exact numbers: floats are multiples of a power of two, so scaled by it they are
+integers, and only halving one can make a fraction. Nothing here rounds.
+
+The rules below work on an `ExactGraph`, which stands for P(y), twice the score of M+.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from mapreroot.certificates.graph import ExactGraph, Number, RefusedError, half_of, size_of
+from mapreroot.model import Model
+
+__all__ = ["Verification", "verify"]
+
+FORMAT = "mapreroot certificate 1"
+_MOST_ENUMERATED = 16
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a certificate proves of a model; true when everything in it holds.
+
+    Attributes
+    ----------
+    score : float
+        Of the certificate's assignment, on the user's model.
+    bound : float
+        No assignment scores more: the proved bound, rounded up.
+    exact_gap : Fraction or None
+        The difference of the two before they are rounded; 0 means proved optimal.
+    failure : str or None
+        The first thing that does not hold, and where in the certificate it stands.
+    """
+
+    score: float
+    bound: float
+    exact_gap: Fraction | None
+    failure: str | None
+
+    def __bool__(self) -> bool:
+        return self.failure is None
+
+    @property
+    def gap(self) -> float:
+        """(bound - score) / max(1, abs(score))."""
+        return (self.bound - self.score) / max(1.0, abs(self.score))
+
+
+def verify(model: Model, certificate: Mapping[str, Any] | str | os.PathLike[str]) -> Verification:
+    """Check that a certificate proves its bound and its score for this model.
+
+    Parameters
+    ----------
+    model : Model
+    certificate : mapping or path
+        The ``certificate`` of a `MapResult`, or a JSON file of one.
+
+    Returns
+    -------
+    Verification
+        False, with the reason in ``failure``, if anything in it does not hold: the model's
+        digest, the score of x, or any step of the proof of the bound.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+
+    Notes
+    -----
+    Linear in the size of the certificate, in exact integers and fractions; no solver is used.
+    """
+    try:
+        if isinstance(certificate, (str, os.PathLike)):
+            with open(certificate, encoding="utf-8") as file:
+                certificate = json.load(file)
+        if not isinstance(certificate, Mapping):
+            raise RefusedError("a certificate is a JSON object")
+        return _verify(model, certificate)
+    except RefusedError as refusal:
+        reason = str(refusal)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        reason = f"malformed: {type(error).__name__}: {error}"
+    return Verification(-math.inf, math.inf, None, reason)
+
+
+def _verify(model: Model, certificate: Mapping[str, Any]) -> Verification:
+    if certificate.get("format") != FORMAT:
+        raise RefusedError(f"format: expected {FORMAT!r}, found {certificate.get('format')!r}")
+    if certificate.get("model") != model.digest:
+        raise RefusedError("model: the certificate was made for another model (the digests differ)")
+    x = certificate["x"]
+    if len(x) != model.n or any(value not in (0, 1) for value in x):
+        raise RefusedError(f"x: expected {model.n} values of 0 or 1")
+    for row in model.forbidden:
+        if all(x[i] == a for i, a in zip(row[::2], row[1::2], strict=True)):
+            raise RefusedError(f"x: it breaks the hard constraint {row}")
+    scale, graph = ExactGraph.uprooted(model)
+    score = graph.value([0, *x])
+    proved = _bound(graph, certificate["proof"], "proof")
+    if score > proved:
+        raise RefusedError("proof: the bound it gives is below the score of x")
+    exact_score, exact_bound = Fraction(score) / (2 * scale), Fraction(proved) / (2 * scale)
+    if float(certificate["score"]) != float(exact_score):
+        raise RefusedError(f"score: {certificate['score']} is stated, x has {float(exact_score)}")
+    if Fraction(certificate["bound"]) < exact_bound:
+        raise RefusedError(
+            f"bound: {certificate['bound']} is stated, {float(exact_bound)} is proved"
+        )
+    up = float(exact_bound)
+    if Fraction(up) < exact_bound:
+        up = math.nextafter(up, math.inf)
+    return Verification(float(exact_score), up, exact_bound - exact_score, None)
+
+
+def _bound(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+    """Give an upper bound on P over all assignments, as the proof says; may use up the graph."""
+    try:
+        rule = _RULES[proof["by"]]
+    except KeyError:
+        raise RefusedError(f"{where}: no rule is called {proof.get('by')!r}") from None
+    # What a rule gives is rounded down to a value that P can take.
+    constant, step = graph.constant, graph.step()
+    bound = rule(graph, proof, where)
+    if step:
+        bound = constant + step * ((bound - constant) // step)
+    return bound
+
+
+def _by_signs(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+    """Cut every repulsive edge and no attractive one."""
+    return graph.constant - sum(w for _, _, w in graph.edges() if w < 0)
+
+
+def _by_steps(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+    """Make the graph smaller, at the cost of the slack its steps admit to, then go on."""
+    slack: Number = 0
+    for number, step in enumerate(proof["steps"]):
+        place = f"{where}.steps[{number}]"
+        try:
+            if step[0] == "drop":
+                _drop(graph, step[1])
+            elif step[0] == "tie":
+                slack += _tie(graph, *step[1:])
+            elif step[0] == "ignore":
+                slack += _ignore(graph, *step[1:])
+            elif step[0] == "fix":
+                slack += _fix(graph, step[1], step[2], step[3], place)
+            else:
+                raise RefusedError(f"no step is called {step[0]!r}")
+        except RefusedError as refusal:
+            text = str(refusal)
+            raise RefusedError(text if text.startswith(place) else f"{place}: {text}") from None
+    return slack + _bound(graph, proof["then"], f"{where}.then")
+
+
+def _drop(graph: ExactGraph, u: int) -> None:
+    """Maximise over a vertex of degree at most 3: its neighbours' edges say the same exactly."""
+    edges = sorted(graph.remove(u).items())
+    if len(edges) > 3:
+        raise RefusedError(f"vertex {u} has {len(edges)} neighbours: at most 3 can be dropped")
+    w = [weight for _, weight in edges]
+    total = sum(w)
+
+    def best(*differing: int) -> Number:
+        there = sum(w[k] for k in differing)
+        return max(-there, there - total)  # y_u on the side of the others, or of these
+
+    top = best()
+    graph.constant += top
+    if len(edges) == 2:
+        graph.add(edges[0][0], edges[1][0], top - best(0))
+    if len(edges) == 3:
+        a, b, c = (top - best(k) for k in range(3))
+        for (i, j), weight in zip(
+            ((0, 1), (0, 2), (1, 2)), (a + b - c, a + c - b, b + c - a), strict=True
+        ):
+            graph.add(edges[i][0], edges[j][0], half_of(weight))
+
+
+def _tie(graph: ExactGraph, u: int, v: int, flip: int) -> Number:
+    """Unite the ends of an edge, and say what that can lose.
+
+    If y_u is turned to what the edge wants, that gains |W_uv| and loses at most the other edges
+    of u: nothing at all where the edge outweighs them.
+    """
+    graph.check(u, v)
+    w = graph.weight[u].get(v, 0)
+    others = sum(map(size_of, graph.weight[u].values())) - size_of(w)
+    gain = w if not flip else -w
+    graph.unite(u, v, flip)
+    return max(others - gain, 0)
+
+
+def _ignore(graph: ExactGraph, u: int, v: int) -> Number:
+    """Leave an edge out, and say what that can lose."""
+    graph.check(u, v)
+    w = graph.weight[u].get(v, 0)
+    graph.add(u, v, -w)
+    return max(-w, 0)
+
+
+def _fix(
+    graph: ExactGraph, root: int, values: list[list[int]], proof: Mapping[str, Any], where: str
+) -> Number:
+    """Unite vertices with the root at given values that no assignment can improve on.
+
+    Even if every edge that leaves them turned from bad to good when they change, the values are
+    the best: so setting them never loses more than the slack with which that is proved.
+    """
+    at: dict[int, int] = dict(values)  # type: ignore[arg-type]  # pairs, or it raises
+    if root in at or len(at) != len(values) or any(a not in (0, 1) for a in at.values()):
+        raise RefusedError(
+            "the fixed values must be 0 or 1, one for each vertex, none for the root"
+        )
+    graph.check(root, *at)
+    inner = ExactGraph(len(graph.weight), 0)
+    for u, a in at.items():
+        for v, w in graph.weight[u].items():
+            if v in at:
+                if u < v:
+                    inner.add(u, v, w)
+            elif v == root:
+                inner.add(u, root, w)
+            else:  # a gain of |w| if y_u leaves its value
+                inner.add(u, root, -size_of(w) if a == 0 else size_of(w))
+                inner.constant += 0 if a == 0 else size_of(w)
+    value = inner.value([at.get(v, 0) for v in range(len(graph.weight))])
+    slack = _bound(inner, proof, f"{where}[3]") - value
+    for u, a in at.items():
+        graph.unite(u, root, a)
+    return max(slack, 0)
+
+
+def _by_parts(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+    """Bound parts that share no edge, each alone."""
+    left = sum(len(row) for row in graph.weight) // 2
+    total = graph.constant
+    for number, part in enumerate(proof["parts"]):
+        inside = set(part["vertices"])
+        graph.check(*inside)
+        piece = ExactGraph(len(graph.weight), 0)
+        for u in inside:
+            for v in [v for v in graph.weight[u] if v in inside]:
+                piece.add(u, v, graph.weight[u][v])
+                del graph.weight[u][v], graph.weight[v][u]
+                left -= 1
+        total += _bound(piece, part["proof"], f"{where}.parts[{number}].proof")
+    if left:
+        raise RefusedError(f"{where}: {left} edges are in no part")
+    return total
+
+
+def _by_cycles(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+    """Weak duality with cycle inequalities: d(F) - d(C minus F) <= |F| - 1 for odd F.
+
+    For multipliers L >= 0, P <= C + sum L (|F| - 1) + sum_e max(0, -W_e - sum L (+-1)).
+    """
+    total: Number = graph.constant
+    scale = int(proof["scale"])  # multipliers are integers over this
+    if scale <= 0:
+        raise RefusedError(f"{where}.scale: expected a positive integer")
+    used: dict[tuple[int, int], int] = {}
+    paid = 0
+    for number, (multiplier, cycle, odd) in enumerate(proof["rows"]):
+        if not isinstance(multiplier, int) or multiplier < 0:
+            raise RefusedError(f"{where}.rows[{number}]: the multiplier {multiplier} is negative")
+        graph.check(*cycle)
+        chosen = set(odd)
+        if len(cycle) < 3 or len(set(cycle)) != len(cycle) or len(chosen) % 2 != 1:
+            raise RefusedError(f"{where}.rows[{number}]: not a cycle with an odd set of its edges")
+        if not all(0 <= k < len(cycle) for k in chosen):
+            raise RefusedError(
+                f"{where}.rows[{number}]: the odd set names edges that are not there"
+            )
+        for k, (u, v) in enumerate(pairwise([*cycle, cycle[0]])):
+            if v not in graph.weight[u]:
+                raise RefusedError(f"{where}.rows[{number}]: ({u}, {v}) is no edge")
+            key = (u, v) if u < v else (v, u)
+            used[key] = used.get(key, 0) + (multiplier if k in chosen else -multiplier)
+        paid += multiplier * (len(chosen) - 1)
+    rest: Number = paid
+    for u, v, w in graph.edges():
+        rest += max(0, -w * scale - used.get((u, v), 0))
+    return total + _over(rest, scale)
+
+
+def _over(number: Number, scale: int) -> Number:
+    ratio = Fraction(number) / scale
+    return ratio.numerator if ratio.denominator == 1 else ratio
+
+
+def _by_flow(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+    """Bound by a flow from the root to its opposite in the signed double cover.
+
+    Vertex v has two copies, (v, 0) and (v, 1); an attractive edge joins equal copies, a repulsive
+    one opposite copies, each with capacity |W|. An assignment y puts (v, a) on the side
+    y_v XOR a XOR y_root; it cuts both copies of an edge or none, and an edge that is cut costs
+    |W| against the sum of the repulsive weights. So P <= C + sum_{W<0} |W| - flow / 2.
+    """
+    root, scale = proof["root"], int(proof["scale"])
+    if scale <= 0:
+        raise RefusedError(f"{where}.scale: expected a positive integer")
+    graph.check(root)
+    excess: dict[tuple[int, int], int] = {}
+    seen: set[tuple[int, int, int]] = set()
+    for number, (u, a, v, amount) in enumerate(proof["arcs"]):
+        graph.check(u)
+        w = graph.weight[u].get(v)
+        if w is None or a not in (0, 1) or not isinstance(amount, int):
+            raise RefusedError(f"{where}.arcs[{number}]: no arc from ({u}, {a}) to {v}")
+        b = a if w > 0 else 1 - a
+        arc = (u, a, v) if u < v else (v, b, u)
+        if arc in seen:
+            raise RefusedError(f"{where}.arcs[{number}]: the arc is there twice")
+        seen.add(arc)
+        if abs(amount) > size_of(w) * scale:
+            raise RefusedError(f"{where}.arcs[{number}]: {amount} exceeds the capacity")
+        excess[u, a] = excess.get((u, a), 0) - amount
+        excess[v, b] = excess.get((v, b), 0) + amount
+    value = -excess.pop((root, 0), 0)
+    if excess.pop((root, 1), 0) != value:
+        raise RefusedError(f"{where}: what leaves the root does not arrive at its opposite")
+    for vertex, amount in excess.items():
+        if amount:
+            raise RefusedError(f"{where}: the flow is not conserved at {vertex}")
+    return _by_signs(graph, proof, where) - _over(Fraction(value, 2), scale)
+
+
+def _by_cases(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+    """Two vertices are equal or they differ: the larger of both bounds."""
+    u, v = proof["pair"]
+    bounds = []
+    for flip, name in ((0, "same"), (1, "differ")):
+        case = graph.copy()
+        case.unite(u, v, flip)
+        bounds.append(_bound(case, proof[name], f"{where}.{name}"))
+    return max(bounds)
+
+
+def _by_all(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+    """Try all assignments, one flip at a time."""
+    vertices = sorted(u for u, row in enumerate(graph.weight) if row)
+    if len(vertices) > _MOST_ENUMERATED:
+        raise RefusedError(f"{where}: {len(vertices)} vertices are too many to try all assignments")
+    y = dict.fromkeys(vertices, 0)
+    best = value = graph.constant
+    for count in range(1, 2 ** max(len(vertices) - 1, 0)):
+        u = vertices[(count & -count).bit_length() - 1]
+        for v, w in graph.weight[u].items():
+            value += w if y[u] != y[v] else -w
+        y[u] ^= 1
+        best = max(best, value)
+    return best
+
+
+_RULES: dict[str, Callable[[ExactGraph, Mapping[str, Any], str], Number]] = {
+    "signs": _by_signs,
+    "steps": _by_steps,
+    "parts": _by_parts,
+    "cycles": _by_cycles,
+    "flow": _by_flow,
+    "cases": _by_cases,
+    "all": _by_all,
+}

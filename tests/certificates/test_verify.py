@@ -1,0 +1,262 @@
+"""Proofs written by hand, and by a careless hand: what holds is accepted, nothing else is."""
+
+import copy
+import json
+import re
+from fractions import Fraction
+
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import finite_floats, models, small_integers
+
+from mapreroot import Model
+from mapreroot.certificates import verify
+
+TRIANGLE = Model([0, 0, 0], [(0, 1), (1, 2), (0, 2)], [-2.0, -2.0, -2.0])
+K5 = Model([0] * 5, [(i, j) for j in range(5) for i in range(j)], [-2.0] * 10)
+
+
+def certificate(model, x, bound, proof):
+    return {
+        "format": "mapreroot certificate 1",
+        "model": model.digest,
+        "x": list(x),
+        "score": model.score(x),
+        "bound": bound,
+        "proof": proof,
+    }
+
+
+def cycles(rows, scale=1):
+    return {"by": "cycles", "scale": scale, "rows": rows}
+
+
+SIGNS = {"by": "signs"}
+ODD_TRIANGLE = cycles([[2, [1, 2, 3], [0, 1, 2]]])
+
+
+def test_a_cycle_inequality_proves_the_triangle():
+    checked = verify(TRIANGLE, certificate(TRIANGLE, [0, 1, 0], 2.0, ODD_TRIANGLE))
+    assert checked
+    assert (checked.score, checked.bound, checked.exact_gap) == (2.0, 2.0, 0)
+
+
+def test_a_bound_is_rounded_to_the_unit_of_the_weights():
+    # The ten triangles of K5 prove 20/3; its cuts are worth whole multiples of 2 here.
+    rows = [
+        [1, [i + 1, j + 1, k + 1], [0, 1, 2]] for k in range(5) for j in range(k) for i in range(j)
+    ]
+    checked = verify(K5, certificate(K5, [0, 0, 1, 1, 0], 6.0, cycles(rows, scale=2)))
+    assert checked
+    assert checked.bound == 6.0
+
+
+def test_reductions_prove_a_tree_and_k4():
+    tree = Model([0.3, -0.1, 0.7], [(0, 1), (1, 2)], [0.1, -0.2])
+    proof = {"by": "steps", "steps": [["drop", 3], ["drop", 1]], "then": SIGNS}
+    best = max(oracle.assignments(3), key=tree.score).tolist()
+    checked = verify(tree, certificate(tree, best, tree.score(best), proof))
+    assert checked, checked.failure
+    assert checked.exact_gap == 0
+    k4 = Model([0] * 4, [(i, j) for j in range(4) for i in range(j)], [-1, 2, -3, 4, 1, -1])
+    proof = {"by": "steps", "steps": [["drop", 1], ["drop", 2], ["drop", 3]], "then": SIGNS}
+    best = max(oracle.assignments(4), key=k4.score).tolist()
+    assert verify(k4, certificate(k4, best, k4.score(best), proof)).exact_gap == 0
+
+
+def test_a_flow_proves_an_attractive_pair():
+    # theta pulls x_0 up by 2 and x_1 down by 1, the edge couples them by 1.
+    pair = Model([2.0, -1.0], [(0, 1)], [2.0])
+    arcs = [[0, 0, 2, 2], [2, 0, 1, 2], [1, 0, 0, 2]]
+    arcs += [[0, 0, 1, 2], [1, 1, 2, 2], [2, 1, 0, 2]]
+    proof = {"by": "flow", "root": 0, "scale": 1, "arcs": arcs}
+    checked = verify(pair, certificate(pair, [1, 1], 1.0, proof))
+    assert checked, checked.failure
+    assert checked.exact_gap == 0
+
+
+def test_parts_cases_and_enumeration():
+    two = Model([0] * 5, [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4)], [-2.0] * 6)
+    cases = {
+        "by": "cases",
+        "pair": [3, 4],
+        "same": {"by": "all"},
+        "differ": {"by": "steps", "steps": [["drop", 5]], "then": SIGNS},
+    }
+    proof = {
+        "by": "parts",
+        "parts": [
+            {"vertices": [1, 2, 3], "proof": ODD_TRIANGLE},
+            {"vertices": [3, 4, 5], "proof": cases},
+        ],
+    }
+    checked = verify(two, certificate(two, [0, 1, 0, 1, 0], 4.0, proof))
+    assert checked, checked.failure
+    assert checked.bound == 4.0
+
+
+def test_fixed_values_need_a_proof_of_their_own():
+    model = Model([5.0, 0.5, 0], [(0, 1), (1, 2), (0, 2)], [1.0, 1.0, -1.0])
+    inner = {"by": "steps", "steps": [["drop", 1]], "then": SIGNS}
+    proof = {"by": "steps", "steps": [["fix", 0, [[1, 1]], inner]], "then": {"by": "all"}}
+    best = max(oracle.assignments(3), key=model.score).tolist()
+    assert verify(model, certificate(model, best, model.score(best), proof)).exact_gap == 0
+    wrong = {"by": "steps", "steps": [["fix", 0, [[1, 0]], inner]], "then": {"by": "all"}}
+    # A wrong value costs what it may lose: the bound stays true, and is far off.
+    checked = verify(model, certificate(model, best, 100.0, wrong))
+    assert checked
+    assert checked.bound >= model.score(best) + 1
+
+
+def test_the_file_on_disk(tmp_path):
+    path = tmp_path / "proof.json"
+    path.write_text(json.dumps(certificate(TRIANGLE, [0, 1, 0], 2.0, ODD_TRIANGLE)))
+    assert verify(TRIANGLE, path)
+    path.write_text("{")
+    assert "malformed" in verify(TRIANGLE, path).failure
+    with pytest.raises(OSError, match="nowhere"):
+        verify(TRIANGLE, tmp_path / "nowhere.json")
+
+
+def bad(**changes):
+    return {**certificate(TRIANGLE, [0, 1, 0], 2.0, ODD_TRIANGLE), **changes}
+
+
+@pytest.mark.parametrize(
+    ("tampered", "failure"),
+    [
+        ([], "JSON object"),
+        (bad(format="other"), "format"),
+        (bad(model=K5.digest), "another model"),
+        (bad(x=[0, 1]), "x: expected 3"),
+        (bad(x=[0, 1, 2]), "x: expected 3"),
+        (bad(x=[0, 0, 0]), "score"),
+        (bad(score=2.5), r"score: 2.5"),
+        (bad(score="nan"), "score"),
+        (bad(bound=1.5), "bound: 1.5 is stated"),
+        (bad(bound="nan"), "malformed"),
+        (bad(proof={"by": "magic"}), "no rule is called 'magic'"),
+        (bad(proof={}), "no rule"),
+        (bad(proof=cycles([[-1, [1, 2, 3], [0, 1, 2]]])), r"proof.rows\[0\]: the multiplier -1"),
+        (bad(proof=cycles([[0.5, [1, 2, 3], [0]]])), r"proof.rows\[0\]"),
+        (bad(proof=cycles([[1, [1, 2, 3], [0, 1]]])), "odd set"),
+        (bad(proof=cycles([[1, [1, 2, 3], [5]]])), "edges that are not there"),
+        (bad(proof=cycles([[1, [1, 2], [0]]])), "not a cycle"),
+        (bad(proof=cycles([[1, [1, 2, 1], [0]]])), "not a cycle"),
+        (bad(proof=cycles([[1, [0, 1, 2], [0]]])), r"\(0, 1\) is no edge"),
+        (bad(proof=cycles([[1, [-1, 1, 2], [0]]])), "no vertex -1"),
+        (bad(proof=cycles([], scale=0)), "scale"),
+        (bad(proof={"by": "steps", "steps": [["jump", 1]], "then": SIGNS}), r"steps\[0\]: no step"),
+        (bad(proof={"by": "steps", "steps": [["drop", -1]], "then": SIGNS}), "no vertex -1"),
+        (bad(proof={"by": "steps", "steps": [["drop", 1]] * 2, "then": SIGNS}), r"steps\[1\]"),
+        (bad(proof={"by": "steps", "steps": [["tie", 1, -1, 0]], "then": SIGNS}), "no vertex -1"),
+        (bad(proof={"by": "steps", "steps": [["tie", 1, 1, 0]], "then": SIGNS}), "unite 1 with 1"),
+        (bad(proof={"by": "steps", "steps": [["tie", 1, 2, 2]], "then": SIGNS}), "flip 2"),
+        (
+            bad(proof={"by": "steps", "steps": [["fix", -1, [[1, 1]], SIGNS]], "then": SIGNS}),
+            "no vertex -1",
+        ),
+        (
+            bad(proof={"by": "steps", "steps": [["fix", 0, [[0, 1]], SIGNS]], "then": SIGNS}),
+            "none for the root",
+        ),
+        (
+            bad(proof={"by": "steps", "steps": [["fix", 0, [[1, 3]], SIGNS]], "then": SIGNS}),
+            "must be 0 or 1",
+        ),
+        (bad(proof={"by": "parts", "parts": [{"vertices": [1, 2], "proof": SIGNS}]}), "2 edges"),
+        (bad(proof={"by": "parts", "parts": [{"vertices": [-1], "proof": SIGNS}]}), "no vertex"),
+        (bad(proof={"by": "flow", "root": -1, "scale": 1, "arcs": []}), "no vertex -1"),
+        (bad(proof={"by": "flow", "root": 1, "scale": 1, "arcs": [[2, 0, 3, 1]]}), "conserved"),
+        (bad(proof={"by": "flow", "root": 1, "scale": 1, "arcs": [[2, 0, 3, 9]]}), "capacity"),
+        (bad(proof={"by": "flow", "root": 1, "scale": 1, "arcs": [[-1, 0, 3, 1]]}), "no vertex"),
+        (bad(proof={"by": "flow", "root": 1, "scale": 1, "arcs": [[1, 0, 0, 1]]}), "no arc"),
+        (
+            bad(proof={"by": "flow", "root": 1, "scale": 1, "arcs": [[1, 0, 2, 1], [2, 1, 1, 1]]}),
+            "twice",
+        ),
+        (bad(proof={"by": "cases", "pair": [1, 1], "same": SIGNS, "differ": SIGNS}), "unite"),
+    ],
+)
+def test_what_does_not_hold_is_refused_where_it_stands(tampered, failure):
+    checked = verify(TRIANGLE, tampered)
+    assert not checked
+    assert checked.exact_gap is None
+    assert re.search(failure, checked.failure), checked.failure
+
+
+def test_too_many_to_enumerate():
+    n = 17
+    ring = Model([0] * n, [(i, (i + 1) % n) for i in range(n)], [1.0] * n)
+    checked = verify(ring, certificate(ring, [0] * n, 0.0, {"by": "all"}))
+    assert "too many" in checked.failure
+
+
+def test_hard_constraints_bind_x():
+    model = Model([1.0], [], [], forbidden=[(0, 1)])
+    checked = verify(model, {**certificate(model, [0], 0.0, {"by": "all"}), "x": [1]})
+    assert "hard constraint" in checked.failure
+
+
+@st.composite
+def proofs(draw, vertices, depth=2):
+    """Any proof at all, mostly wrong-headed: whatever is accepted has to be true."""
+    vertex = st.integers(0, vertices - 1)
+    kinds = ["signs", "all", "cycles", "flow"] + (["steps", "cases"] if depth else [])
+    kind = draw(st.sampled_from(kinds))
+    if kind == "cycles":
+        row = st.tuples(
+            st.integers(0, 9),
+            st.lists(vertex, min_size=3, max_size=4, unique=True),
+            st.sampled_from([[0], [1], [0, 1, 2]]),
+        ).map(list)
+        return cycles(draw(st.lists(row, max_size=3)), draw(st.integers(1, 3)))
+    if kind == "flow":
+        arc = st.tuples(vertex, st.integers(0, 1), vertex, st.integers(-3, 3)).map(list)
+        arcs = draw(st.lists(arc, max_size=3))
+        return {"by": "flow", "root": draw(vertex), "scale": 1, "arcs": arcs}
+    if kind == "steps":
+        flips = st.integers(0, 1)
+        step = st.one_of(
+            st.tuples(st.just("drop"), vertex),
+            st.tuples(st.just("tie"), vertex, vertex, flips),
+            st.tuples(st.just("ignore"), vertex, vertex),
+            st.tuples(
+                st.just("fix"),
+                vertex,
+                st.lists(st.tuples(vertex, flips).map(list), max_size=3),
+                proofs(vertices, 0),
+            ),
+        ).map(list)
+        steps = draw(st.lists(step, max_size=3))
+        return {"by": "steps", "steps": steps, "then": draw(proofs(vertices, depth - 1))}
+    if kind == "cases":
+        inner = proofs(vertices, depth - 1)
+        pair = [draw(vertex), draw(vertex)]
+        return {"by": "cases", "pair": pair, "same": draw(inner), "differ": draw(inner)}
+    return {"by": kind}
+
+
+@given(
+    models(min_n=2, max_n=4, potentials=st.one_of(small_integers, finite_floats), connected=True),
+    st.data(),
+)
+def test_no_proof_of_a_falsehood_is_accepted(model, data):
+    best = oracle.best_score(model)
+    x = data.draw(st.lists(st.integers(0, 1), min_size=model.n, max_size=model.n))
+    proof = data.draw(proofs(model.n + 1))
+    checked = verify(model, certificate(model, x, 1e9, copy.deepcopy(proof)))
+    if checked:
+        assert checked.bound >= best - 1e-9
+        assert checked.score == model.score(x)
+
+
+def test_gap_is_relative():
+    model = Model([0, 0, 0], [(0, 1), (1, 2), (0, 2)], [-2.0, -2.0, -3.0])
+    checked = verify(model, certificate(model, [0, 1, 1], 9.0, SIGNS))
+    assert checked
+    assert (checked.score, checked.bound) == (2.5, 3.5)
+    assert checked.gap == pytest.approx(0.4)
+    assert checked.exact_gap == Fraction(1)
