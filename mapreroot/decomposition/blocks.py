@@ -12,7 +12,7 @@ from numba import njit
 from mapreroot.errors import ModelError
 from mapreroot.model import UprootedModel
 
-__all__ = ["Block", "block_counts", "blocks", "components", "recombine"]
+__all__ = ["Block", "align", "block_counts", "blocks", "components", "recombine"]
 
 Bits = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
@@ -117,8 +117,37 @@ def recombine(n_vertices: int, blocks: Sequence[Block], ys: Sequence[npt.ArrayLi
     vertices = np.concatenate([block.vertices for block in blocks])
     y = np.concatenate(parts)
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    result: Bits = _align(n_vertices, vertices[first], vertices, y ^ y[first])
-    return result
+    return align(n_vertices, vertices[first], vertices, y ^ y[first])[1]
+
+
+def align(n_vertices: int, one: Ints, other: Ints, differ: Bits) -> tuple[Ints, Bits]:
+    """Follow relations y_other[k] = y_one[k] XOR differ[k] that do not contradict each other.
+
+    Parameters
+    ----------
+    n_vertices : int
+    one, other : ndarray of int, shape (k,)
+    differ : ndarray of int8, shape (k,)
+
+    Returns
+    -------
+    first : ndarray of int, shape (n_vertices,)
+        The smallest vertex to which each one is related, itself included.
+    y : ndarray of int8, shape (n_vertices,)
+        y_v XOR y_first.
+
+    Notes
+    -----
+    Union-find with parity: near linear. A row that follows from the rows before it is not
+    compared with them.
+
+    Examples
+    --------
+    >>> align(4, np.array([3, 3]), np.array([1, 2]), np.array([1, 0], dtype=np.int8))
+    (array([0, 1, 1, 1]), array([0, 0, 1, 1], dtype=int8))
+    """
+    first, y = _align(n_vertices, one, other, differ)
+    return first, y
 
 
 def components(uprooted: UprootedModel) -> tuple[int, Ints]:
@@ -301,8 +330,7 @@ def _first_of_component(n: int, edges: Ints) -> Ints:
 
 
 @njit(cache=True)
-def _align(n: int, one: Ints, other: Ints, differ: Bits) -> Bits:
-    """Find y with y_other = y_one XOR differ in every row; the rows do not contradict."""
+def _align(n: int, one: Ints, other: Ints, differ: Bits) -> tuple[Ints, Bits]:
     parent = np.arange(n)
     parity = np.zeros(n, np.int8)
     for k in range(len(one)):
@@ -316,7 +344,7 @@ def _align(n: int, one: Ints, other: Ints, differ: Bits) -> Bits:
         if u != v:
             parity[v] ^= parity[u]  # of u relative to its root: u < v is done
             parent[v] = parent[u]
-    return parity
+    return parent, parity
 
 
 @njit(cache=True)
