@@ -21,7 +21,7 @@ from mapreroot.formats.evidence import read_evidence, resolve
 from mapreroot.formats.factors import Factors
 from mapreroot.formats.results import write_mar, write_mpe, write_pr
 from mapreroot.formats.text import Text, read_text, write_text
-from mapreroot.model import Model
+from mapreroot.model import Model, UprootedModel
 
 __all__ = [
     "FORMATS",
@@ -219,7 +219,7 @@ def read_model(
 
 
 def write_model(
-    model: Model,
+    model: Model | UprootedModel,
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
 ) -> None:
@@ -227,7 +227,8 @@ def write_model(
 
     Parameters
     ----------
-    model : Model
+    model : Model or UprootedModel
+        M+ is written as what it is: a model without fields, on the vertices 0..n.
     path : path-like
         ``-`` is standard output, and needs a format. A name that ends in ``.gz`` is compressed.
     format : str, optional
@@ -255,6 +256,9 @@ def write_model(
     >>> read_model(path) == model
     True
     """
+    if isinstance(model, UprootedModel):
+        N = model.n_vertices
+        model = Model(np.zeros(N), model.edges, model.weights, model.constant)
     write_text(path, _find(path, format).write(model))
 
 

@@ -29,7 +29,7 @@ def check_constant(model: Model, name: str) -> None:
     if model.constant:
         raise ModelError(
             f"the {name} format cannot hold the constant {model.constant!r}: write .json, .uai, "
-            ".fg, .coo or .qubo"
+            ".fg, .coo or .qubo, or set it to 0 and add it to the objective yourself"
         )
 
 

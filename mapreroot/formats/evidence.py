@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -53,7 +54,8 @@ def resolve(
     Raises
     ------
     ModelError
-        For a variable that is not there, or one that is observed twice.
+        For a variable that is not there, one that is observed twice, or a value that is no
+        integer.
     """
     if evidence is None:
         return {}
@@ -74,5 +76,8 @@ def resolve(
             )
         if matches[0] in fixed:
             raise ModelError(f"evidence for {name!r}: the variable is observed twice")
-        fixed[matches[0]] = value
+        try:
+            fixed[matches[0]] = operator.index(value)
+        except TypeError:
+            raise ModelError(f"evidence for {name!r} is {value!r}: expected an integer") from None
     return {label: fixed[label] for label in labels if label in fixed}

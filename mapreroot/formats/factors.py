@@ -171,7 +171,7 @@ def read_logarithms(tokens: Tokens, positions: Sequence[int], factors: Sequence[
     words = [tokens.words[position] for position in positions]
     try:
         values = np.array([float(word) for word in words])
-        fine = not any(b"_" in word for word in words)
+        fine = b"_" not in tokens.text.data  # float() would take 1_0
     except ValueError:
         values, fine = np.zeros(0), False
     fine = fine and bool(((values >= 0) & (values < np.inf)).all())
@@ -202,14 +202,14 @@ def _explain(tokens: Tokens, positions: Sequence[int], factors: Sequence[int]) -
             )
 
 
-def factors_of(model: Model) -> Iterator[tuple[tuple[int, ...], Floats]]:
+def factors_of(model: Model) -> Iterator[tuple[tuple[int, ...], list[float]]]:
     """Write a model as tables whose product is exp(score), zeros at the hard constraints.
 
     Yields
     ------
-    tuple of int, ndarray of shape (2,) * order
-        The variables and the table, every entry 0 or within exp(+-EXP_LIMIT). Variable i has a
-        factor of its own, even where it says nothing.
+    tuple of int, list of float
+        The variables and the 1, 2 or 4 entries, the last variable varying fastest, each 0 or
+        within exp(+-EXP_LIMIT). Every variable has a factor of its own, be it of ones.
 
     Raises
     ------
@@ -222,39 +222,37 @@ def factors_of(model: Model) -> Iterator[tuple[tuple[int, ...], Floats]]:
     entries are within 1e-13 of the potentials where one factor is enough.
     """
     finite = _without_penalty(model)
-    holes: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    holes: dict[tuple[int, ...], set[int]] = {}
     for row in model.forbidden:
-        holes.setdefault(row[::2], []).append(row[1::2])
+        holes.setdefault(row[::2], set()).add(row[1] if len(row) == 2 else 2 * row[1] + row[3])
+    labels = model.labels
     if finite.constant:
-        yield from _spread((), np.array(finite.constant), "the constant")
+        yield from _spread((), finite.constant, "the constant", {0}, set())
     for i, t in enumerate(finite.theta.tolist()):
-        what = f"theta of variable {model.labels[i]!r}"
-        yield from _spread((i,), np.array([0.0, t]), what, holes.pop((i,), ()))
+        what = f"theta of variable {labels[i]!r}"
+        yield from _spread((i,), t, what, {1}, holes.pop((i,), set()))
     for (i, j), w in zip(finite.edges.tolist(), finite.weights.tolist(), strict=True):
-        what = f"the weight of ({model.labels[i]!r}, {model.labels[j]!r})"
-        table = np.array([[0.0, -w / 2], [-w / 2, 0.0]])
-        yield from _spread((i, j), table, what, holes.pop((i, j), ()))
+        what = f"the weight of ({labels[i]!r}, {labels[j]!r})"
+        yield from _spread((i, j), -w / 2, what, {1, 2}, holes.pop((i, j), set()))
     for scope, rest in holes.items():
-        yield from _spread(scope, np.zeros((2, 2)), "", rest)
+        yield from _spread(scope, 0.0, "", set(), rest)
 
 
 def _spread(
-    scope: tuple[int, ...], logs: Floats, what: str, holes: Sequence[tuple[int, ...]] = ()
-) -> Iterator[tuple[tuple[int, ...], Floats]]:
-    size = float(np.abs(logs).max())
-    copies = max(1, math.ceil(size / EXP_LIMIT))
+    scope: tuple[int, ...], size: float, what: str, places: set[int], holes: set[int]
+) -> Iterator[tuple[tuple[int, ...], list[float]]]:
+    """Give one table, or several, with exp(size) at some places, 0 at the holes, else 1."""
+    copies = max(1, math.ceil(abs(size) / EXP_LIMIT))
     if copies > COPIES_LIMIT:
         raise ModelError(
-            f"{what} is of size {size:g}: a table holds exponentials, at most exp({EXP_LIMIT:g}) "
-            "a factor; write .json, which holds the number itself"
+            f"{what} is of size {abs(size):g}: a table holds exponentials, at most "
+            f"exp({EXP_LIMIT:g}) a factor; write .json, which holds the number itself"
         )
-    table = np.exp(logs / copies)
+    entry = math.exp(size / copies)
+    table = [entry if place in places else 1.0 for place in range(2 ** len(scope))]
     for _ in range(copies - 1):
         yield scope, table
-    table = table.copy()
-    for hole in holes:
-        table[hole] = 0.0
-    yield scope, table
+    yield scope, [0.0 if place in holes else value for place, value in enumerate(table)]
 
 
 @dataclass(frozen=True)

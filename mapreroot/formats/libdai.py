@@ -83,11 +83,10 @@ def write(model: Model) -> str:
     factors = list(factors_of(model))
     blocks = [f"{len(factors)}\n"]
     for scope, table in factors:
-        values = table.ravel(order="F").tolist()
-        entries = [f"{place} {spell(value)}" for place, value in enumerate(values) if value]
+        entries = [f"{place} {spell(value)}" for place, value in enumerate(table) if value]
         lines = [
             str(len(scope)),
-            " ".join(str(labels[v]) for v in scope),
+            " ".join(str(labels[v]) for v in reversed(scope)),  # the first varies fastest here
             " ".join(["2"] * len(scope)),
             str(len(entries)),
             *entries,

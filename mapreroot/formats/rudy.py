@@ -41,7 +41,7 @@ def write(model: Model) -> str:
         i = int(np.flatnonzero(model.theta)[0])
         raise ModelError(
             f"a max-cut file cannot hold fields, and theta of variable {model.labels[i]!r} is "
-            f"{model.theta[i]:g}: write .bq, .uai or .json, or the uprooted model, which has none"
+            f"{model.theta[i]:g}: write .bq, .uai or .json, or uproot(model), which has none"
         )
     check_no_forbidden(model, "rudy")
     check_constant(model, "rudy")

@@ -102,5 +102,5 @@ def write(model: Model) -> str:
     lines += [" ".join(map(str, (len(scope), *scope))) for scope, _ in factors]
     lines.append("")
     for _, table in factors:
-        lines += [str(table.size), " " + " ".join(map(spell, table.ravel().tolist()))]
+        lines += [str(len(table)), " " + " ".join(map(spell, table))]
     return "\n".join(lines) + "\n"

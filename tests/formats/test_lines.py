@@ -228,3 +228,14 @@ def test_integers_are_written_without_a_point(tmp_path: Path) -> None:
     write_model(mr.Model([0] * 3, [(0, 1), (1, 2)], [-2, 1]), path)
     assert path.read_text() == "3 2\n1 2 1\n2 3 -0.5\n"
     assert best(read_model(path)) == 1
+
+
+def test_the_uprooted_model_is_a_max_cut_problem(tmp_path: Path) -> None:
+    path = tmp_path / "a.mc"
+    model = mr.Model([1.0, -2.0, 0.5], [(0, 1), (1, 2)], [-3, 1])
+    with pytest.raises(mr.ModelError, match=r"fields.*uproot\(model\)"):
+        write_model(model, path)
+    write_model(mr.uproot(model), path)
+    cut = read_model(path)
+    assert cut.n == 4
+    assert best(cut) == best(model)

@@ -220,6 +220,7 @@ def test_evidence_comes_before_the_order_and_the_states_are_judged(tmp_path: Pat
         ({7: 0}, "evidence for 7: no variable"),
         ({"x": 0}, "evidence for 'x': no variable"),
         ({1: 2}, "evidence for variable 1 is 2: it has 2 states"),
+        ({1: "0"}, "evidence for 1 is '0': expected an integer"),
         ({1: 0, "1": 0}, "observed twice"),
     ],
 )
