@@ -1,0 +1,499 @@
+"""TRI at scale: a linear program over cycle inequalities, by cutting planes.
+
+The relaxation over all triangles of the complete graph and the one over the cycle inequalities of
+the edges present have the same optimum (Barahona and Mahjoub 1986), so a sparse model needs one
+variable per edge and only the inequalities that matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from time import process_time
+from typing import Any
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+
+from mapreroot.errors import SolverError
+from mapreroot.limits import Limits
+from mapreroot.model import TOL, UprootedModel
+from mapreroot.relaxations.highs import new_highs
+from mapreroot.relaxations.separation import Cuts, Separator
+
+__all__ = [
+    "CycleLP",
+    "CycleRelaxation",
+    "cutting_planes",
+    "dual_bound",
+    "round_down",
+    "score_step",
+    "solve_cycle_lp",
+]
+
+Floats = npt.NDArray[np.float64]
+
+SLACK = 1e-6
+PATIENCE = 5
+SLICE = 0.5
+
+
+def score_step(uprooted: UprootedModel) -> float:
+    """Give a number whose multiples contain all differences of scores, or 0.0.
+
+    Parameters
+    ----------
+    uprooted : UprootedModel
+
+    Returns
+    -------
+    float
+        phi(y) - constant is a multiple of this for every y. 0.0 when the weights have no
+        common unit worth the name (less than 2**-30 of the largest).
+
+    Notes
+    -----
+    With all weights multiples of g, the weight of a cut is the sum of the weighted degrees on
+    one side minus twice the weight inside, so the greatest common divisor of 2 g and all
+    weighted degrees divides it: on an Eulerian graph with weights +-1 cuts are even. Exact.
+
+    Examples
+    --------
+    >>> score_step(UprootedModel(3, [(0, 1), (1, 2)], [1.0, -3.0]))
+    0.5
+    >>> score_step(UprootedModel(3, [(0, 1), (1, 2), (0, 2)], [1.0, 1.0, 1.0]))
+    1.0
+    """
+    W = uprooted.weights
+    if not len(W):
+        return 0.0
+    _, exponent = np.frexp(W)
+    shift = 30 - int(exponent.max())
+    scaled = np.ldexp(W, shift)
+    whole = scaled.astype(np.int64)
+    if (whole != scaled).any():
+        return 0.0
+    degree = np.zeros(uprooted.n_vertices, np.int64)
+    np.add.at(degree, uprooted.edges.ravel(), np.repeat(whole, 2))
+    g = np.gcd(2 * np.gcd.reduce(whole), np.gcd.reduce(degree))
+    return math.ldexp(float(g), -shift - 1)
+
+
+def round_down(bound: float, constant: float, step: float) -> float:
+    """Lower a bound to the next score that can occur: constant plus a multiple of ``step``.
+
+    Examples
+    --------
+    >>> round_down(7.9, constant=0.25, step=0.5)
+    7.75
+    """
+    if step == 0.0 or not math.isfinite(bound):
+        return bound
+    times = (Fraction(bound) - Fraction(constant)) // Fraction(step)
+    return min(bound, float(Fraction(constant) + times * Fraction(step)))
+
+
+def dual_bound(
+    constant: float, c: Floats, lower: Floats, upper: Floats, cuts: Cuts, y: Floats
+) -> tuple[float, Floats]:
+    """Bound ``max constant + c @ d`` over a box and cycle inequalities, rigorously.
+
+    Parameters
+    ----------
+    constant : float
+    c, lower, upper : ndarray, shape (m,)
+        Objective and box.
+    cuts : Cuts
+        k inequalities.
+    y : ndarray, shape (k,)
+        Any multipliers. What is negative counts as 0.
+
+    Returns
+    -------
+    bound : float
+        ``constant + y @ b + sum of max r_e d_e over the box``, r = c - A'y. No point that
+        satisfies the inequalities has a larger objective, whatever y is: weak duality.
+    r : ndarray, shape (m,)
+        The reduced costs.
+
+    Notes
+    -----
+    The bound holds for the exact numbers, not only up to rounding. The multipliers are first
+    rounded down to a grid, multiples of one power of two, so coarse (2**-52 of their sum) that A'y
+    and y @ b come out exact in floating point; this changes the value a little but not the
+    truth of the inequality. Each r_e then takes one subtraction, and its product with the box
+    another, both moved outward by one unit in the last place. The terms are added by
+    `math.fsum`, which rounds once, and that is moved outward too. O(m + nonzeros).
+
+    Examples
+    --------
+    >>> triangle = Cuts(np.array([0, 3]), np.array([0, 1, 2]), np.array([True, True, True]))
+    >>> zero, one = np.zeros(3), np.ones(3)
+    >>> bound, r = dual_bound(0.0, one, zero, one, triangle, np.array([1.0]))
+    >>> abs(bound - 2) < 1e-12, r.tolist()
+    (True, [0.0, 0.0, 0.0])
+    """
+    y = np.maximum(y, 0.0)
+    y[~np.isfinite(y)] = 0.0
+    most = float((y * np.diff(cuts.start)).sum())
+    if most > 0:
+        grid = math.ldexp(1.0, math.frexp(most)[1] - 51)
+        y = np.floor(y / grid) * grid
+    into = np.bincount(cuts.edge, (y[cuts.row] * cuts.sign), len(c))
+    r = c - into
+    inexact = (into != 0) & (r != c)
+    high = np.where(inexact, np.nextafter(r, np.inf), r)
+    low = np.where(inexact, np.nextafter(r, -np.inf), r)
+    gain = np.maximum(high * upper, low * lower)
+    if not (((lower == 0) | (lower == 1)) & ((upper == 0) | (upper == 1))).all():
+        gain = np.nextafter(gain, np.inf)
+    total = math.fsum([constant, *(y * cuts.rhs).tolist(), *gain[gain != 0].tolist()])
+    return math.nextafter(total, math.inf), r
+
+
+class CycleLP:
+    """The linear program of one model, with the cuts found so far; it grows and shrinks.
+
+    Parameters
+    ----------
+    uprooted : UprootedModel
+        What is left of a model after reduction: one block.
+
+    Attributes
+    ----------
+    c : ndarray, shape (m,)
+        Objective -W/2 of ``d``.
+    lower, upper : ndarray, shape (m,)
+        The box, [0, 1] at first; `box` changes it.
+    cuts : Cuts
+        The inequalities in the program.
+    d : ndarray, shape (m,)
+        The last optimum.
+    y : ndarray, shape (k,)
+        Its multipliers, one per cut, non-negative.
+    iterations : int
+        Simplex or interior-point iterations in all.
+
+    Raises
+    ------
+    SolverError
+        By any method, when HiGHS refuses or fails; the message carries its status.
+
+    Notes
+    -----
+    Cuts are valid for every assignment, so a search may keep them while it changes the box. As
+    long as the box fixes edges the way some assignment does, the program is feasible.
+    """
+
+    def __init__(self, uprooted: UprootedModel) -> None:
+        m = uprooted.m
+        self.uprooted = uprooted
+        self.separator = Separator(uprooted)
+        self.c = -uprooted.weights / 2
+        self.lower, self.upper = np.zeros(m), np.ones(m)
+        self.cuts = Cuts.none()
+        self.d = (self.c > 0).astype(np.float64)
+        self.y = np.zeros(0)
+        self.iterations = 0
+        self.interior = uprooted.n_vertices >= 50 and m >= uprooted.n_vertices**2 / 4
+        self._age = np.zeros(0, np.int64)
+        self._highs = new_highs()
+        for name, value in (
+            ("threads", 1),
+            ("simplex_scale_strategy", 0),
+            ("primal_feasibility_tolerance", 1e-9),
+            ("dual_feasibility_tolerance", 1e-9),
+            ("run_crossover", "off"),
+            ("presolve", "off"),
+        ):
+            _check(self._highs.setOptionValue(name, value), f"option {name}")
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = m, 0
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = -self.c, self.lower, self.upper
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = np.zeros(1, np.int32)
+        _check(self._highs.passModel(lp), "model")
+
+    def cost(self, c: Floats) -> None:
+        """Optimise another objective for a while; `bound` goes on speaking of the model's own."""
+        m = len(c)
+        status = self._highs.changeColsCost(m, np.arange(m, dtype=np.int32), -c)
+        _check(status, "costs")
+
+    def box(self, lower: Floats, upper: Floats) -> None:
+        """Restrict d to lower <= d <= upper, each 0 or 1: a node of a search."""
+        self.lower, self.upper = lower.copy(), upper.copy()
+        m = len(lower)
+        status = self._highs.changeColsBounds(m, np.arange(m, dtype=np.int32), lower, upper)
+        _check(status, "box")
+
+    def add(self, cuts: Cuts) -> None:
+        """Append inequalities."""
+        k = len(cuts)
+        if not k:
+            return
+        status = self._highs.addRows(
+            k,
+            np.full(k, -np.inf),
+            cuts.rhs,
+            len(cuts.edge),
+            cuts.start[:-1].astype(np.int32),
+            cuts.edge.astype(np.int32),
+            cuts.sign,
+        )
+        _check(status, "rows")
+        self.cuts += cuts
+        self.y = np.concatenate([self.y, np.zeros(k)])
+        self._age = np.concatenate([self._age, np.zeros(k, np.int64)])
+
+    def solve(self, limits: Limits | None = None) -> str | None:
+        """Optimise over the cuts at hand.
+
+        Returns
+        -------
+        str or None
+            None at an optimum, which ``d`` and ``y`` then hold; why it stopped otherwise.
+        """
+        limits = limits or Limits()
+        highs = self._highs
+        solver = "ipm" if self.interior and len(self.cuts) else "simplex"
+        _check(highs.setOptionValue("solver", solver), "solver")
+        while True:
+            reason = limits.reason()
+            if reason:
+                return reason
+            # HiGHS holds Python's signal handlers back, so it comes up for air now and then.
+            slice_ = limits.left() if solver == "ipm" else min(SLICE, limits.left())
+            _check(highs.setOptionValue("time_limit", highs.getRunTime() + slice_), "time limit")
+            _check(highs.run(), "run")
+            info = highs.getInfo()
+            self.iterations += max(0, info.simplex_iteration_count, info.ipm_iteration_count)
+            status = highs.getModelStatus()
+            if status != highspy.HighsModelStatus.kTimeLimit:
+                break
+        if status != highspy.HighsModelStatus.kOptimal:
+            if solver == "ipm":
+                self.interior = False
+                return self.solve(limits)
+            raise SolverError(
+                f"HiGHS stopped with {highs.modelStatusToString(status)} on {len(self.c)} edges "
+                f"and {len(self.cuts)} cycle inequalities"
+            )
+        solution = highs.getSolution()
+        self.d = np.clip(np.array(solution.col_value), self.lower, self.upper)
+        self.y = np.maximum(0.0, -np.array(solution.row_dual))
+        return None
+
+    def bound(self) -> float:
+        """Bound every score in the box, rigorously, by the multipliers (see `dual_bound`)."""
+        return self.certify()[0]
+
+    def certify(self) -> tuple[float, Floats]:
+        """Give `bound` with the reduced costs it rests on: what fixes edges in a search."""
+        return dual_bound(self.uprooted.constant, self.c, self.lower, self.upper, self.cuts, self.y)
+
+    def separate(self, wanted: int | None = None) -> Cuts:
+        """Find inequalities that d violates; none only if there are none."""
+        wanted = wanted or max(20, self.uprooted.n_vertices // 3)
+        cuts = self.separator.triangle_cuts(self.d, wanted)
+        if len(cuts) < wanted / 2:
+            cuts += self.separator.cycle_cuts(self.d, wanted, penalty=0.05)
+        return cuts
+
+    def purge(self, patience: int = PATIENCE) -> None:
+        """Let go of inequalities that were slack ``patience`` times in a row.
+
+        A slack row is basic, and a basis without some of its basic rows is a basis.
+        """
+        slack = -self.cuts.violation(self.d)
+        self._age = np.where(slack > SLACK, self._age + 1, 0)
+        old = np.flatnonzero(self._age >= patience)
+        if not len(old):
+            return
+        _check(self._highs.deleteRows(len(old), old.astype(np.int32)), "deletion")
+        keep = self._age < patience
+        self.cuts, self.y, self._age = self.cuts[keep], self.y[keep], self._age[keep]
+
+
+@dataclass(frozen=True, eq=False)
+class CycleRelaxation:
+    """What `solve_cycle_lp` found.
+
+    Attributes
+    ----------
+    bound : float
+        Nothing in the box scores more (see `dual_bound`); rounded down to a score that can
+        occur where the weights have a common unit and `solve_cycle_lp` was asked to.
+    value : float
+        The same bound before that rounding: the TRI optimum if ``converged``, up to VIOLATION.
+    d : ndarray, shape (m,)
+        Optimum of the last linear program.
+    cuts : Cuts
+        The inequalities that the bound needs.
+    y : ndarray, shape (len(cuts),)
+        Their multipliers, positive: ``dual_bound(constant, c, lower, upper, cuts, y)`` is the
+        value again.
+    rounds : int
+        Linear programs solved.
+    converged : bool
+        The exact separation found no inequality that d violates.
+    stopped : str or None
+        Why the limits ended it, if they did.
+    iterations : int
+        Of the simplex or interior-point method.
+    lp_seconds, separation_seconds : float
+        CPU time.
+    """
+
+    bound: float
+    value: float
+    d: Floats
+    cuts: Cuts
+    y: Floats
+    rounds: int
+    converged: bool
+    stopped: str | None
+    iterations: int
+    lp_seconds: float
+    separation_seconds: float
+
+
+OnRound = Callable[[int, float, int, Floats], "float | None"]
+
+
+def solve_cycle_lp(
+    uprooted: UprootedModel,
+    *,
+    lower: float | None = None,
+    limits: Limits | None = None,
+    on_round: OnRound | None = None,
+    cuts: Cuts | None = None,
+    perturb: bool | None = None,
+) -> CycleRelaxation:
+    """Solve TRI by cutting planes on the edges present.
+
+    Parameters
+    ----------
+    uprooted : UprootedModel
+        Best reduced and split into blocks before.
+    lower : float, optional
+        A score known to be possible: stop as soon as the bound shows that none is better.
+    limits : Limits, optional
+    on_round : callable, optional
+        Called with (rounds, bound, number of cuts, d) after each linear program; may return a
+        new ``lower``.
+    cuts : Cuts, optional
+        Inequalities to begin with.
+    perturb : bool, optional
+        Whether to approach the optimum with slightly changed costs, and to finish with the
+        true ones: this pays where many weights are equal, which is the default rule.
+
+    Returns
+    -------
+    CycleRelaxation
+
+    Raises
+    ------
+    SolverError
+        If HiGHS fails.
+
+    Notes
+    -----
+    Barahona and Mahjoub (1986). The value is TRI, of any rooting (Weller 2016, Theorem 3).
+
+    Examples
+    --------
+    On K_5 with all weights -1 TRI is not tight: d = 2/3 scores 10/3, the best cut 3.
+
+    >>> K5 = UprootedModel(5, [(i, j) for j in range(5) for i in range(j)], [-1.0] * 10)
+    >>> result = solve_cycle_lp(K5)
+    >>> round(result.value, 6), result.bound, result.converged
+    (3.333333, 3.0, True)
+    """
+    lp = CycleLP(uprooted)
+    if cuts is not None:
+        lp.add(cuts)
+    return cutting_planes(lp, lower=lower, limits=limits, on_round=on_round, perturb=perturb)
+
+
+def cutting_planes(
+    lp: CycleLP,
+    *,
+    lower: float | None = None,
+    limits: Limits | None = None,
+    on_round: OnRound | None = None,
+    perturb: bool | None = None,
+) -> CycleRelaxation:
+    """Do what `solve_cycle_lp` does, on a program that goes on: in its box, from its basis.
+
+    See `solve_cycle_lp`; ``lp`` keeps its cuts afterwards.
+    """
+    limits = limits or Limits()
+    model = lp.uprooted
+    step = score_step(model)
+    scale = float(np.abs(model.weights).max(initial=0.0))
+    if perturb is None:
+        perturb = 8 * len(np.unique(np.abs(model.weights))) < model.m
+    if perturb:
+        noise = np.random.default_rng(0).uniform(-0.1, 0.1, model.m)
+        lp.cost(lp.c + noise * np.abs(lp.c))
+    value, best = lp.bound(), (lp.cuts, lp.y)
+    rounds, before, lp_seconds, separation_seconds = 0, lp.iterations, 0.0, 0.0
+    converged = False
+    stopped: str | None = None
+    try:
+        while True:
+            clock = process_time()
+            stopped = lp.solve(limits)
+            lp_seconds += process_time() - clock
+            if stopped:
+                break
+            rounds += 1
+            current = lp.bound()
+            if current <= value:
+                value, best = current, (lp.cuts, lp.y)
+            if on_round is not None:
+                better = on_round(rounds, value, len(lp.cuts), lp.d)
+                if better is not None and (lower is None or better > lower):
+                    lower = better
+            if lower is not None and (
+                round_down(value, model.constant, step) <= lower + TOL * scale
+            ):
+                break
+            clock = process_time()
+            cuts = lp.separate()
+            separation_seconds += process_time() - clock
+            if len(cuts):
+                lp.purge()
+                lp.add(cuts)
+            elif perturb:
+                perturb = False
+                lp.cost(lp.c)
+            else:
+                converged = True
+                break
+    finally:
+        if perturb:
+            lp.cost(lp.c)
+    used = best[1] > 0
+    return CycleRelaxation(
+        round_down(value, model.constant, step),
+        value,
+        lp.d,
+        best[0][used],
+        best[1][used],
+        rounds,
+        converged,
+        stopped,
+        lp.iterations - before,
+        lp_seconds,
+        separation_seconds,
+    )
+
+
+def _check(status: Any, what: str) -> None:
+    if status == highspy.HighsStatus.kError:
+        raise SolverError(f"HiGHS refused the {what} of a cycle relaxation")
