@@ -68,7 +68,9 @@ def resolve(
         printed.setdefault(str(label), []).append(label)
     fixed: dict[Hashable, int] = {}
     for name, value in observed.items():
-        matches = [name] if name in known else printed.get(name, []) if type(name) is str else []
+        matches = [name] if name in known else []
+        if not matches and isinstance(name, str):
+            matches = printed.get(name, [])
         if len(matches) != 1:
             raise ModelError(
                 f"evidence for {name!r}: "

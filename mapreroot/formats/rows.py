@@ -32,6 +32,8 @@ class Rows:
         As in the file.
     value : ndarray of float64, shape (k,)
         Finite.
+    text, comment, skip
+        Where they are from, as given to `read_rows`.
     """
 
     i: Ints
@@ -39,7 +41,7 @@ class Rows:
     value: Floats
     text: Text
     comment: bytes
-    skip: int  # lines before the first data line
+    skip: int
 
     def __len__(self) -> int:
         return len(self.i)
@@ -111,6 +113,7 @@ def read_rows(text: Text, comment: bytes, skip: int, default: float | None = Non
     comment : bytes
         Lines that start with it are skipped, as blank ones are; may be empty.
     skip : int
+        Lines before the first that may hold data.
     default : float, optional
         The value of a line ``i j``; by default such a line is an error.
 

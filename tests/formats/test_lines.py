@@ -7,9 +7,12 @@ import dimod
 import numpy as np
 import pytest
 from dimod.serialization import coo
+from hypothesis import given
+from hypothesis import strategies as st
 
 import mapreroot as mr
-from mapreroot.formats import read_file, read_model, write_model
+from mapreroot.formats import read_file, read_model, rows, write_model
+from mapreroot.formats.text import Text
 
 
 def read(tmp_path: Path, content: str, name: str = "rudy") -> mr.Model:
@@ -129,6 +132,55 @@ def test_the_line_is_named_in_a_large_file_too(tmp_path: Path, seed: int) -> Non
     with pytest.raises(mr.FormatError) as caught:
         read(tmp_path, "\n".join(["3000 2999", *lines]))
     assert caught.value.line == spot + 2
+
+
+WORDS = [
+    "1",
+    "2",
+    "3",
+    "-1",
+    "0",
+    "+2",
+    "1.5",
+    "1e0",
+    "-.5",
+    "nan",
+    "inf",
+    "1e999",
+    "x",
+    "1_0",
+    "#",
+]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.integers(1, 9), st.integers(1, 9), st.floats(-9, 9)).map(
+                lambda row: " ".join(map(str, row))
+            ),
+            st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join),
+        ),
+        max_size=6,
+    ),
+    st.sampled_from([None, 1.0]),
+    st.sampled_from([b"", b"#"]),
+)
+def test_numpy_reads_what_the_careful_reader_reads(
+    lines: list[str], default: float | None, comment: bytes
+) -> None:
+    text = Text("name", "\n".join(["header", *lines]).encode())
+    outcomes: list[object] = []
+    for table in (rows._read_table, lambda *_: None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rows, "_read_table", table)
+            try:
+                found = rows.read_rows(text, comment, 1, default)
+            except mr.FormatError as error:
+                outcomes.append((str(error), error.line))
+            else:
+                outcomes.append([part.tolist() for part in (found.i, found.j, found.value)])
+    assert outcomes[0] == outcomes[1]
 
 
 def test_a_sum_that_overflows_names_the_file(tmp_path: Path) -> None:
