@@ -326,6 +326,18 @@ class Model:
         return cls(*conversions.from_tables(unary, edges, pairwise, constant, labels))
 
     @classmethod
+    def from_grid(
+        cls,
+        theta: npt.ArrayLike,
+        right: npt.ArrayLike,
+        down: npt.ArrayLike,
+        diagonals: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        constant: float = 0.0,
+    ) -> Self:
+        """Read an image, a variable a pixel; see `conversions.from_grid`."""
+        return cls(*conversions.from_grid(theta, right, down, diagonals, constant))
+
+    @classmethod
     def from_networkx(
         cls,
         graph: nx.Graph[Any],

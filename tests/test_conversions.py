@@ -88,7 +88,9 @@ def test_from_maxcut(matrix):
     assert Model.from_maxcut(sp.csr_array(upper.T)) == model
     graph = nx.Graph()
     graph.add_nodes_from(range(len(upper)))
-    graph.add_weighted_edges_from((i, j, upper[i, j]) for i, j in zip(*np.nonzero(upper), strict=True))
+    graph.add_weighted_edges_from(
+        (i, j, upper[i, j]) for i, j in zip(*np.nonzero(upper), strict=True)
+    )
     assert Model.from_maxcut(graph) == model
     for x in oracle.assignments(len(upper)):
         cut = sum(upper[i, j] for i in range(len(x)) for j in range(len(x)) if x[i] != x[j])
@@ -167,3 +169,59 @@ def test_networkx_keeps_isolated_nodes_and_parallel_edges():
 def test_bad_input_is_named(make, message):
     with pytest.raises(ModelError, match=message):
         make()
+
+
+@st.composite
+def images(draw):
+    h, w = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+
+    def part(*shape):
+        size = math.prod(shape)
+        return np.array(draw(st.lists(finite_floats, min_size=size, max_size=size))).reshape(shape)
+
+    diagonals = draw(st.sampled_from([None, (part(h - 1, w - 1), part(h - 1, w - 1))]))
+    return part(h, w), part(h, w - 1), part(h - 1, w), diagonals
+
+
+@given(images(), finite_floats)
+def test_from_grid_scores_an_image(image, k):
+    theta, right, down, diagonals = image
+    model = Model.from_grid(theta, right, down, diagonals, k)
+    assert model.labels == tuple(np.ndindex(theta.shape))
+    for x in oracle.assignments(theta.size):
+        p = x.reshape(theta.shape).astype(bool)
+        score = k + theta[p].sum()
+        score -= right[p[:, :-1] != p[:, 1:]].sum() / 2 + down[p[:-1] != p[1:]].sum() / 2
+        if diagonals is not None:
+            score -= diagonals[0][p[:-1, :-1] != p[1:, 1:]].sum() / 2
+            score -= diagonals[1][p[:-1, 1:] != p[1:, :-1]].sum() / 2
+        assert model.score(x) == pytest.approx(score, abs=1e-9)
+
+
+def test_from_grid_comes_in_order_at_every_width():
+    for h, w in [(1, 1), (1, 4), (4, 1), (3, 2), (2, 3), (3, 3)]:
+        ones = (np.ones((h, w - 1)), np.ones((h - 1, w)), (np.ones((h - 1, w - 1)),) * 2)
+        model = Model.from_grid(np.zeros((h, w)), *ones)
+        assert model.m == h * (w - 1) + (h - 1) * w + 2 * (h - 1) * (w - 1)
+        assert (model.weights == 1).all()
+    assert Model.from_grid([[1, 2]], [[3]], []).labels == ((0, 0), (0, 1))
+    assert Model.from_grid(np.zeros((0, 0)), [], []).n == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1, 2], [], []), r"theta has shape \(2,\): expected an image"),
+        (([[1, 2]], [[1, 2]], []), r"right has shape \(1, 2\): expected \(1, 1\) for .* 1 x 2"),
+        (([[1], [2]], [], [[1], [1]]), r"down has shape \(2, 1\): expected \(1, 1\)"),
+        (
+            ([[1, 2], [3, 4]], [[1], [1]], [[1, 1]], ([[1]], [[1, 2]])),
+            r"diagonals\[1\] has shape \(1, 2\)",
+        ),
+        (([[1, math.nan]], [[1]], []), r"theta\[1\] is nan"),
+        (([[1, 2]], [[math.inf]], []), r"the weight of edge \(0, 1\) is inf"),
+    ],
+)
+def test_from_grid_names_bad_input(arguments, message):
+    with pytest.raises(ModelError, match=message):
+        Model.from_grid(*arguments)
