@@ -31,16 +31,16 @@ class Graph(NamedTuple):
     W: Floats  # (m, 2) double-double
     constant: Floats  # (2,) double-double
     steps: Ints
-    queue: Ints  # (n,) a ring of vertices to visit
-    queued: npt.NDArray[np.bool_]  # (n,)
+    stack: Ints  # (n,) vertices to visit: the last one touched is still in the cache
+    stacked: npt.NDArray[np.bool_]  # (n,) on that stack
     changes: Ints  # (n,) since the last visit
-    postponed: Ints  # (n,) a stack of busy vertices
-    waiting: npt.NDArray[np.bool_]  # (n,) whether on that stack
+    postponed: Ints  # (n,) a second stack, of busy vertices
+    waiting: npt.NDArray[np.bool_]  # (n,) on the second stack
     seen: Ints  # (n, 2) stamp of the last list read that led here, and the half-edge that did
-    counters: Ints  # indexed by the five names below
+    counters: Ints  # indexed by the four names below
 
 
-STEPS, HEAD, QUEUED, POSTPONED, STAMP = range(5)
+STEPS, STACKED, POSTPONED, STAMP = range(4)
 
 FREE, TIED, MAJORITY, DROPPED, GIVEN = range(5)
 """The kinds of steps; `mapreroot.decomposition.Step` says what they mean."""
@@ -79,7 +79,7 @@ def linked(n: int, edges: Ints, weights: Floats, constant: float) -> Graph:
         np.empty(n, np.int64),
         np.zeros(n, np.bool_),
         np.zeros((n, 2), np.int64),
-        np.zeros(5, np.int64),
+        np.zeros(4, np.int64),
     )
 
 
@@ -99,11 +99,10 @@ def rewrite(graph: Graph, ties: Ints, floor: float, eliminate: bool) -> None:
             if graph.degree[u] >= 0:
                 _touch(graph, u)
                 graph.changes[u] = graph.degree[u]
-    while count[QUEUED] > 0:
-        u = graph.queue[count[HEAD]]
-        count[HEAD] = (count[HEAD] + 1) % n
-        count[QUEUED] -= 1
-        graph.queued[u] = False
+    while count[STACKED] > 0:
+        count[STACKED] -= 1
+        u = graph.stack[count[STACKED]]
+        graph.stacked[u] = False
         if graph.degree[u] >= 0:
             if graph.degree[u] > BUSY and 4 * graph.changes[u] < graph.degree[u]:
                 if not graph.waiting[u]:
@@ -112,7 +111,7 @@ def rewrite(graph: Graph, ties: Ints, floor: float, eliminate: bool) -> None:
                     count[POSTPONED] += 1
             else:
                 _visit(graph, u, floor, eliminate)
-        if count[QUEUED] == 0:
+        if count[STACKED] == 0:
             while count[POSTPONED] > 0:
                 count[POSTPONED] -= 1
                 u = graph.postponed[count[POSTPONED]]
@@ -281,10 +280,10 @@ def _touch(graph: Graph, v: int) -> None:
     """Note a change at v, and that it must be visited."""
     count = graph.counters
     graph.changes[v] += 1
-    if not graph.queued[v]:
-        graph.queued[v] = True
-        graph.queue[(count[HEAD] + count[QUEUED]) % len(graph.queue)] = v
-        count[QUEUED] += 1
+    if not graph.stacked[v]:
+        graph.stacked[v] = True
+        graph.stack[count[STACKED]] = v
+        count[STACKED] += 1
 
 
 @njit(cache=True)
