@@ -170,11 +170,12 @@ def balancing_vertices(uprooted: UprootedModel) -> list[int]:
 
     Notes
     -----
-    O(n + m), one depth-first search. Call a back edge frustrated when the cycle that it closes
-    with the search tree is. Vertex v qualifies iff (1) it lies on the tree path of every
-    frustrated back edge, and (2) for each child c of v, the back edges from the subtree of c to
-    proper ancestors of v are all frustrated or none is: they join that subtree to the rest, and
-    two that differ close a frustrated cycle which avoids v.
+    O(n + m). Two vertex-disjoint frustrated cycles mean none, and no such cycle means all. Else
+    one depth-first search, of the component that has the cycle. Call a back edge frustrated when
+    the cycle that it closes with the search tree is. Vertex v qualifies iff (1) it lies on the
+    tree path of every frustrated back edge, and (2) for each child c of v, the back edges from
+    the subtree of c to proper ancestors of v are all frustrated or none is: they join that
+    subtree to the rest, and two that differ close a frustrated cycle which avoids v.
 
     Examples
     --------
@@ -184,8 +185,13 @@ def balancing_vertices(uprooted: UprootedModel) -> list[int]:
     """
     start, ends = _adjacency(uprooted.n_vertices, *_signed_edges(uprooted))
     kept = np.zeros(uprooted.n_vertices, dtype=np.bool_)
-    balancing: list[int] = np.flatnonzero(_balancing(start, ends, kept)).tolist()
-    return balancing
+    cycles = _disjoint_cycles(start, ends, kept, 2)
+    if not cycles:
+        return list(range(uprooted.n_vertices))
+    if len(cycles) == 2:
+        return []
+    found: list[int] = np.flatnonzero(_balancing(start, ends, kept, cycles[0][0])).tolist()
+    return found
 
 
 def balancing_set(uprooted: UprootedModel, k: int) -> frozenset[int] | None:
@@ -247,20 +253,13 @@ def _balance(n: int, edges: Ints, weights: Floats) -> Balance:
 
 def _hitting_set(start: Ints, ends: Ints, removed: Flags, size: int) -> frozenset[int] | None:
     """Give at most ``size`` vertices that hit every frustrated cycle of what is not removed."""
-    cycles: list[Ints] = []
-    packed = removed.copy()
-    while len(cycles) <= size:
-        cycle = _short_frustrated_cycle(start, ends, packed, 0)
-        if len(cycle) == 0:
-            break
-        packed[cycle] = True
-        cycles.append(cycle)
+    cycles = _disjoint_cycles(start, ends, removed, size + 1)
     if not cycles:
         return frozenset()
     if len(cycles) > size:
         return None
     if size == 1:
-        found = np.flatnonzero(_balancing(start, ends, removed))
+        found = np.flatnonzero(_balancing(start, ends, removed, cycles[0][0]))
         return frozenset(found[:1].tolist()) if len(found) else None
     for v in sorted(min(cycles, key=len).tolist()):
         removed[v] = True
@@ -269,6 +268,19 @@ def _hitting_set(start: Ints, ends: Ints, removed: Flags, size: int) -> frozense
         if rest is not None:
             return rest | {v}
     return None
+
+
+def _disjoint_cycles(start: Ints, ends: Ints, removed: Flags, limit: int) -> list[Ints]:
+    """Find vertex-disjoint frustrated cycles until none is left or there are ``limit``."""
+    cycles: list[Ints] = []
+    used = removed.copy()
+    while len(cycles) < limit:
+        cycle = _short_frustrated_cycle(start, ends, used, 0)
+        if len(cycle) == 0:
+            break
+        used[cycle] = True
+        cycles.append(cycle)
+    return cycles
 
 
 def _signed_edges(uprooted: UprootedModel) -> tuple[Ints, Floats]:
@@ -395,58 +407,54 @@ def _short_frustrated_cycle(start: Ints, ends: Ints, removed: Flags, first: int)
 
 
 @njit(cache=True)
-def _balancing(start: Ints, ends: Ints, removed: Flags) -> Flags:
-    """Say which vertices balance what is not removed: see `balancing_vertices`."""
+def _balancing(start: Ints, ends: Ints, removed: Flags, source: int) -> Flags:
+    """Say which vertices balance what is not removed: see `balancing_vertices`.
+
+    The source lies in the one component that is not balanced.
+    """
     n = len(start) - 1
-    good, through, frustrated = ~removed, np.zeros(n, np.int64), 0
     depth = np.where(removed, n, -1)  # -1: not seen; n: too deep for any edge to lead there
+    through, mixed, frustrated = np.full(n, -1), np.zeros(n, np.bool_), 0
     # By depth, of the vertex v on the current path: itself, its side, its next edge, and of the
     # subtree under it: back edges to proper ancestors of v's parent, the frustrated ones among
     # them, and frustrated back edges to v and its proper ancestors.
     path, side, after = np.empty(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
-    past, past_frustrated, over = (
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-    )
-    for source in range(n):
-        if depth[source] >= 0:
-            continue
-        v, deep = source, 0
-        depth[v], path[0], after[0] = 0, v, start[v]
-        past[0], past_frustrated[0], over[0] = 0, 0, 0
-        while deep >= 0:
-            at, end = after[deep], start[v + 1]
-            while at < end and depth[ends[at] >> 1] >= 0:
-                above = depth[ends[at] >> 1]
-                if above < deep - 1:  # a proper ancestor of the parent
-                    past[deep] += 1
-                    past[above + 1] -= 1
-                    if (side[above] ^ side[deep] ^ ends[at]) & 1:
-                        frustrated += 1
-                        past_frustrated[deep] += 1
-                        past_frustrated[above + 1] -= 1
-                        over[deep] += 1
-                        if above > 0:
-                            over[above - 1] -= 1
-                at += 1
+    past, past_frustrated = np.empty(n, np.int64), np.empty(n, np.int64)
+    over = np.empty(n, np.int64)
+    v, deep = source, 0
+    depth[v], path[0], after[0] = 0, v, start[v]
+    past[0], past_frustrated[0], over[0] = 0, 0, 0
+    while deep >= 0:
+        at, end = after[deep], start[v + 1]
+        while at < end and depth[ends[at] >> 1] >= 0:
+            above = depth[ends[at] >> 1]
+            if above < deep - 1:  # a proper ancestor of the parent
+                past[deep] += 1
+                past[above + 1] -= 1
+                if (side[above] ^ side[deep] ^ ends[at]) & 1:
+                    frustrated += 1
+                    past_frustrated[deep] += 1
+                    past_frustrated[above + 1] -= 1
+                    over[deep] += 1
+                    if above > 0:
+                        over[above - 1] -= 1
+            at += 1
+        if at < end:
             after[deep] = at + 1
-            if at < end:
-                v = ends[at] >> 1
-                deep += 1
-                side[deep] = (side[deep - 1] ^ ends[at]) & 1
-                depth[v], path[deep], after[deep] = deep, v, start[v]
-                past[deep], past_frustrated[deep], over[deep] = 0, 0, 0
-            else:
-                through[v] = over[deep]
-                mixed = 0 < past_frustrated[deep] < past[deep]
-                deep -= 1
-                if deep >= 0:
-                    v = path[deep]
-                    if mixed:
-                        good[v] = False
-                    past[deep] += past[deep + 1]
-                    past_frustrated[deep] += past_frustrated[deep + 1]
-                    over[deep] += over[deep + 1]
-    good &= through == frustrated
+            v = ends[at] >> 1
+            deep += 1
+            side[deep] = (side[deep - 1] ^ ends[at]) & 1
+            depth[v], path[deep], after[deep] = deep, v, start[v]
+            past[deep], past_frustrated[deep], over[deep] = 0, 0, 0
+            continue
+        through[v] = over[deep]
+        split = 0 < past_frustrated[deep] < past[deep]
+        deep -= 1
+        if deep >= 0:
+            v = path[deep]
+            mixed[v] |= split
+            past[deep] += past[deep + 1]
+            past_frustrated[deep] += past_frustrated[deep + 1]
+            over[deep] += over[deep + 1]
+    good: Flags = (through == frustrated) & ~mixed
     return good
