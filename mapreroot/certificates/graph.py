@@ -7,7 +7,7 @@ power of two, so scaled by it all weights are integers; only halving one can mak
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Self
 
@@ -79,6 +79,75 @@ class ExactGraph:
                 self.add(v, k, -w)
             else:
                 self.add(v, k, w)
+
+    def drop(self, u: int) -> None:
+        """Maximise over a vertex of degree at most 3: edges between its neighbours say the same."""
+        edges = sorted(self.remove(u).items())
+        if len(edges) > 3:
+            raise RefusedError(f"vertex {u} has {len(edges)} neighbours: at most 3 can be dropped")
+        w = [weight for _, weight in edges]
+        total = sum(w)
+
+        def best(*differing: int) -> Number:
+            there = sum(w[k] for k in differing)
+            return max(-there, there - total)  # y_u on the side of the others, or of these
+
+        top = best()
+        self.constant += top
+        if len(edges) == 2:
+            self.add(edges[0][0], edges[1][0], top - best(0))
+        if len(edges) == 3:
+            a, b, c = (top - best(k) for k in range(3))
+            for (i, j), weight in zip(
+                ((0, 1), (0, 2), (1, 2)), (a + b - c, a + c - b, b + c - a), strict=True
+            ):
+                self.add(edges[i][0], edges[j][0], half_of(weight))
+
+    def tie(self, u: int, v: int, flip: int) -> Number:
+        """Unite the ends of an edge, and say what that can lose.
+
+        If one end is turned to what the edge wants, that gains |W_uv| and loses at most the other
+        edges of that end: nothing at all where the edge outweighs them.
+        """
+        self.check(u, v)
+        w = self.weight[u].get(v, 0)
+        others = min(sum(map(size_of, self.weight[end].values())) for end in (u, v)) - size_of(w)
+        gain = w if not flip else -w
+        self.unite(u, v, flip)
+        return max(others - gain, 0)
+
+    def ignore(self, u: int, v: int) -> Number:
+        """Leave an edge out, and say what that can lose."""
+        self.check(u, v)
+        w = self.weight[u].get(v, 0)
+        self.add(u, v, -w)
+        return max(-w, 0)
+
+    def around(self, root: int, at: Mapping[int, int]) -> ExactGraph:
+        """Build the graph that decides whether vertices can be fixed at given values.
+
+        It holds the vertices ``at`` and the root. Every other neighbour is replaced by an edge to
+        the root that gains its weight when the vertex leaves its value. If the values are optimal
+        even so, then setting them never lowers P, whatever the rest does; and if they are off by
+        some slack, it lowers P by at most that.
+        """
+        self.check(root, *at)
+        if root in at or any(a not in (0, 1) for a in at.values()):
+            raise RefusedError("fixed values must be 0 or 1, and none for the root itself")
+        inner = ExactGraph(len(self.weight), 0)
+        for u, a in at.items():
+            for v, w in self.weight[u].items():
+                if v in at:
+                    if u < v:
+                        inner.add(u, v, w)
+                elif v == root:
+                    inner.add(u, root, w)
+                elif a == 0:
+                    inner.add(u, root, -size_of(w))
+                else:
+                    inner.add(u, root, size_of(w))
+                    inner.constant += size_of(w)
+        return inner
 
     def edges(self) -> Iterable[tuple[int, int, Number]]:
         """Go through (u, v, W_uv) with u < v."""

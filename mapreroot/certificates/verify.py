@@ -19,13 +19,21 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from mapreroot.certificates.graph import ExactGraph, Number, RefusedError, half_of, size_of
+from mapreroot.certificates.graph import ExactGraph, Number, RefusedError, size_of
 from mapreroot.model import Model
 
-__all__ = ["Verification", "verify"]
+__all__ = ["Verification", "bound_of", "verify"]
 
 FORMAT = "mapreroot certificate 1"
 _MOST_ENUMERATED = 16
+_MALFORMED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)  # what any step raises that is handed something else than it expects
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,14 @@ def verify(model: Model, certificate: Mapping[str, Any] | str | os.PathLike[str]
         return _verify(model, certificate)
     except RefusedError as refusal:
         reason = str(refusal)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         reason = f"malformed: {type(error).__name__}: {error}"
     return Verification(-math.inf, math.inf, None, reason)
 
@@ -125,6 +140,17 @@ def _verify(model: Model, certificate: Mapping[str, Any]) -> Verification:
     return Verification(float(exact_score), up, exact_bound - exact_score, None)
 
 
+def bound_of(graph: ExactGraph, proof: Mapping[str, Any]) -> Number:
+    """Give the bound that an argument proves for a graph.
+
+    Raises
+    ------
+    RefusedError
+        If a step of it does not hold.
+    """
+    return _bound(graph.copy(), proof, "proof")
+
+
 def _bound(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
     """Give an upper bound on P over all assignments, as the proof says; may use up the graph."""
     try:
@@ -151,11 +177,11 @@ def _by_steps(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number
         place = f"{where}.steps[{number}]"
         try:
             if step[0] == "drop":
-                _drop(graph, step[1])
+                graph.drop(step[1])
             elif step[0] == "tie":
-                slack += _tie(graph, *step[1:])
+                slack += graph.tie(*step[1:])
             elif step[0] == "ignore":
-                slack += _ignore(graph, *step[1:])
+                slack += graph.ignore(*step[1:])
             elif step[0] == "fix":
                 slack += _fix(graph, step[1], step[2], step[3], place)
             else:
@@ -166,78 +192,15 @@ def _by_steps(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number
     return slack + _bound(graph, proof["then"], f"{where}.then")
 
 
-def _drop(graph: ExactGraph, u: int) -> None:
-    """Maximise over a vertex of degree at most 3: its neighbours' edges say the same exactly."""
-    edges = sorted(graph.remove(u).items())
-    if len(edges) > 3:
-        raise RefusedError(f"vertex {u} has {len(edges)} neighbours: at most 3 can be dropped")
-    w = [weight for _, weight in edges]
-    total = sum(w)
-
-    def best(*differing: int) -> Number:
-        there = sum(w[k] for k in differing)
-        return max(-there, there - total)  # y_u on the side of the others, or of these
-
-    top = best()
-    graph.constant += top
-    if len(edges) == 2:
-        graph.add(edges[0][0], edges[1][0], top - best(0))
-    if len(edges) == 3:
-        a, b, c = (top - best(k) for k in range(3))
-        for (i, j), weight in zip(
-            ((0, 1), (0, 2), (1, 2)), (a + b - c, a + c - b, b + c - a), strict=True
-        ):
-            graph.add(edges[i][0], edges[j][0], half_of(weight))
-
-
-def _tie(graph: ExactGraph, u: int, v: int, flip: int) -> Number:
-    """Unite the ends of an edge, and say what that can lose.
-
-    If y_u is turned to what the edge wants, that gains |W_uv| and loses at most the other edges
-    of u: nothing at all where the edge outweighs them.
-    """
-    graph.check(u, v)
-    w = graph.weight[u].get(v, 0)
-    others = sum(map(size_of, graph.weight[u].values())) - size_of(w)
-    gain = w if not flip else -w
-    graph.unite(u, v, flip)
-    return max(others - gain, 0)
-
-
-def _ignore(graph: ExactGraph, u: int, v: int) -> Number:
-    """Leave an edge out, and say what that can lose."""
-    graph.check(u, v)
-    w = graph.weight[u].get(v, 0)
-    graph.add(u, v, -w)
-    return max(-w, 0)
-
-
 def _fix(
     graph: ExactGraph, root: int, values: list[list[int]], proof: Mapping[str, Any], where: str
 ) -> Number:
-    """Unite vertices with the root at given values that no assignment can improve on.
-
-    Even if every edge that leaves them turned from bad to good when they change, the values are
-    the best: so setting them never loses more than the slack with which that is proved.
-    """
+    """Unite vertices with the root at given values, and say what that can lose."""
     at: dict[int, int] = dict(values)  # type: ignore[arg-type]  # pairs, or it raises
-    if root in at or len(at) != len(values) or any(a not in (0, 1) for a in at.values()):
-        raise RefusedError(
-            "the fixed values must be 0 or 1, one for each vertex, none for the root"
-        )
-    graph.check(root, *at)
-    inner = ExactGraph(len(graph.weight), 0)
-    for u, a in at.items():
-        for v, w in graph.weight[u].items():
-            if v in at:
-                if u < v:
-                    inner.add(u, v, w)
-            elif v == root:
-                inner.add(u, root, w)
-            else:  # a gain of |w| if y_u leaves its value
-                inner.add(u, root, -size_of(w) if a == 0 else size_of(w))
-                inner.constant += 0 if a == 0 else size_of(w)
-    value = inner.value([at.get(v, 0) for v in range(len(graph.weight))])
+    if len(at) != len(values):
+        raise RefusedError("a vertex is fixed twice")
+    inner = graph.around(root, at)
+    value = inner.value([at.get(v, 0) for v in range(len(inner.weight))])
     slack = _bound(inner, proof, f"{where}[3]") - value
     for u, a in at.items():
         graph.unite(u, root, a)

@@ -1,0 +1,5 @@
+"""``python -m mapreroot``."""
+
+from mapreroot.cli import main
+
+main()

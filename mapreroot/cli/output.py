@@ -1,0 +1,73 @@
+"""What goes where: results to stdout, messages and progress to stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from mapreroot.solve import Progress
+
+__all__ = ["print_json", "print_table", "progress_line", "say", "shown"]
+
+
+def say(message: str) -> None:
+    """Print a message to stderr, on one line."""
+    print("mapreroot: " + " ".join(message.split()), file=sys.stderr)
+
+
+def print_json(values: Mapping[str, Any]) -> None:
+    """Print one JSON object to stdout; what JSON has no word for becomes a string or null."""
+    print(json.dumps(_plain(values), allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    return str(value)
+
+
+def print_table(rows: Mapping[str, Any]) -> None:
+    """Print names and values, one a line, aligned; None is left out."""
+    width = max(len(name) for name in rows) + 2
+    for name, value in rows.items():
+        if value is not None:
+            print(f"{name:<{width}}{value}")
+
+
+def shown(number: float) -> str:
+    """Write a score so that nothing a reader could need is lost."""
+    return f"{number:.12g}"
+
+
+@contextmanager
+def progress_line(quiet: bool) -> Iterator[Any]:
+    """Give a callback for `mapreroot.solve` that keeps one line on a terminal's stderr current."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("solving") as status:
+
+        def update(state: Progress) -> None:
+            gap = (state.bound - state.score) / max(1.0, abs(state.score))
+            status.update(
+                f"score {state.score:.9g}  bound {state.bound:.9g}  gap {gap:.2%}  "
+                f"nodes {state.nodes}  {state.seconds:.1f} s"
+            )
+
+        yield update

@@ -1,0 +1,201 @@
+"""Certificates: prove in exact arithmetic that nothing scores more than a given assignment.
+
+The solvers are asked again, on graphs whose weights are the exact numbers of the certificate, and
+whatever they say is written down as an argument that can be checked without them. With the
+optimum known, that takes about the time of the solve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mapreroot.certificates.graph import ExactGraph, Number, size_of
+from mapreroot.certificates.make import Argument, certificate, cycles_argument, flow_argument
+from mapreroot.certificates.verify import bound_of
+from mapreroot.decomposition import Step, blocks, reduce
+from mapreroot.exact.rooted import balanced_root
+from mapreroot.limits import Limits
+from mapreroot.model import TOL, Model, UprootedModel
+from mapreroot.relaxations.cycles import CycleRelaxation, solve_cycle_lp
+from mapreroot.relaxations.roof_duality import best_loc_root
+
+__all__ = ["prove"]
+
+Ints = npt.NDArray[np.int64]
+
+_SMALL = 11  # vertices that are tried out one by one
+
+
+def prove(model: Model, x: Sequence[int], limits: Limits | None = None) -> dict[str, Any]:
+    """Write a certificate that an assignment is optimal, or of the best bound there is time for.
+
+    Parameters
+    ----------
+    model : Model
+    x : sequence of 0 and 1
+        Its best assignment known.
+    limits : Limits, optional
+        When to be content with the bounds at hand.
+
+    Returns
+    -------
+    dict
+        What `mapreroot.verify` takes.
+
+    Raises
+    ------
+    SolverError
+        If a solver under it fails, or OR-tools is missing where a flow is needed.
+    """
+    scale, graph = ExactGraph.uprooted(model)
+    prover = _Prover(scale, limits or Limits())
+    y = [0, *(int(value) for value in x)]
+    argument = prover.graph(graph.copy(), y)
+    bound = Fraction(bound_of(graph, argument)) / (2 * scale)
+    return certificate(model, x, bound, argument)
+
+
+class _Prover:
+    """The scale of the exact graphs, and when to stop."""
+
+    def __init__(self, scale: int, limits: Limits) -> None:
+        self.scale, self.limits = scale, limits
+
+    def graph(self, graph: ExactGraph, y: Sequence[int]) -> Argument:
+        """Reduce, split, and prove each block for the part of y in it; uses the graph up."""
+        steps = self.reduced(graph)
+        model, names = self.floats(graph)
+        parts = blocks(model)
+        if len(parts) == 1:
+            then = self.block(graph, graph.value(y))
+        else:
+            pieces = []
+            for part in parts:
+                inside = [int(names[v]) for v in part.vertices]
+                piece = _part(graph, inside)
+                pieces.append({"vertices": inside, "proof": self.block(piece, piece.value(y))})
+            then = {"by": "parts", "parts": pieces}
+        return {"by": "steps", "steps": steps, "then": then}
+
+    def block(self, graph: ExactGraph, target: Number) -> Argument:
+        """Prove that nothing exceeds the target, if the limits let it; uses the graph up."""
+        model, names = self.floats(graph)
+        if model.n_vertices == 0:
+            return {"by": "signs"}
+        root = balanced_root(model)
+        if root is not None:
+            return flow_argument(graph, int(names[root]))
+        if model.n_vertices <= _SMALL:
+            return {"by": "all"}
+        steps = self.fixed(graph, model, names)
+        if steps:
+            steps += self.reduced(graph)
+            return {"by": "steps", "steps": steps, "then": self.block(graph, target)}
+        return self.relaxed(graph, target, model, names)
+
+    def relaxed(
+        self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
+    ) -> Argument:
+        """Bound by cycle inequalities; where that leaves a gap, by cases."""
+        lower = float(Fraction(target) / (2 * self.scale))
+        relaxation = solve_cycle_lp(model, lower=lower, limits=self.limits)
+        argument = cycles_argument(Fraction(1, 2 * self.scale), _rows(relaxation, model, names))
+        missing = bound_of(graph, argument) - target
+        if missing <= 2 * self.scale * TOL * float(np.abs(model.weights).max()):
+            return argument
+        if self.limits.reason() is not None:
+            return argument
+        # Branch where the relaxation hesitates most about the heaviest edge.
+        doubt = np.minimum(relaxation.d, 1 - relaxation.d) * np.abs(model.weights)
+        u, v = (int(names[end]) for end in model.edges[int(doubt.argmax())])
+        cases: Argument = {"by": "cases", "pair": [u, v]}
+        for flip, name in ((0, "same"), (1, "differ")):
+            case = graph.copy()
+            case.unite(u, v, flip)
+            steps = self.reduced(case)
+            cases[name] = {"by": "steps", "steps": steps, "then": self.block(case, target)}
+        return cases
+
+    def floats(self, graph: ExactGraph) -> tuple[UprootedModel, Ints]:
+        """Give the vertices that have edges as a model in floats, and their names."""
+        edges = list(graph.edges())
+        ends = np.array([(u, v) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
+        names, local = np.unique(ends, return_inverse=True)
+        weights = [float(Fraction(w) / self.scale) for _, _, w in edges]
+        constant = float(Fraction(graph.constant) / (2 * self.scale))
+        model = UprootedModel(len(names), local.reshape(-1, 2), weights, constant)
+        return model, names
+
+    def reduced(self, graph: ExactGraph) -> list[list[Any]]:
+        """Do on the exact graph what `reduce` does in floats."""
+        model, names = self.floats(graph)
+        steps: list[list[Any]] = []
+        for kind, u, a, _, _ in reduce(model).steps.tolist():
+            vertex = int(names[u])
+            if kind == Step.TIED:
+                other, flip = int(names[a >> 1]), a & 1
+                steps.append(["tie", vertex, other, flip])
+                graph.unite(vertex, other, flip)
+            elif kind == Step.DROPPED:
+                steps.append(["ignore", vertex, int(names[a >> 1])])
+                graph.ignore(vertex, int(names[a >> 1]))
+            else:
+                steps += _ignored_beyond_three(graph, vertex)
+                steps.append(["drop", vertex])
+                graph.drop(vertex)
+        return steps
+
+    def fixed(self, graph: ExactGraph, model: UprootedModel, names: Ints) -> list[list[Any]]:
+        """Fix what roof duality ties to the best root, with a flow that proves it."""
+        root, dual, _ = best_loc_root(model)
+        tied = np.flatnonzero(dual.strong >= 0)
+        values = {int(names[v]): int(dual.strong[v]) for v in tied if v != root}
+        if not values:
+            return []
+        home = int(names[root])
+        proof = flow_argument(graph.around(home, values), home)
+        for u, a in values.items():
+            graph.unite(u, home, a)
+        return [["fix", home, [[u, a] for u, a in values.items()], proof]]
+
+
+def _part(graph: ExactGraph, inside: Sequence[int]) -> ExactGraph:
+    """Give the edges inside a set of vertices as a graph of their own."""
+    piece = ExactGraph(len(graph.weight), 0)
+    members = set(inside)
+    for u in inside:
+        for v, w in graph.weight[u].items():
+            if u < v and v in members:
+                piece.add(u, v, w)
+    return piece
+
+
+def _ignored_beyond_three(graph: ExactGraph, u: int) -> list[list[Any]]:
+    """Ignore the lightest edges of a vertex, which vanished in floats, down to degree 3."""
+    edges = sorted(graph.weight[u].items(), key=lambda edge: size_of(edge[1]))
+    steps: list[list[Any]] = []
+    for v, _ in edges[: max(0, len(edges) - 3)]:
+        steps.append(["ignore", u, v])
+        graph.ignore(u, v)
+    return steps
+
+
+def _rows(
+    relaxation: CycleRelaxation, model: UprootedModel, names: Ints
+) -> list[tuple[float, list[int], list[int]]]:
+    """Give multipliers, cycles as vertices in order, and the positions of their odd sets."""
+    rows = []
+    cuts = relaxation.cuts
+    for k, y in enumerate(relaxation.y.tolist()):
+        part = slice(cuts.start[k], cuts.start[k + 1])
+        ends = model.edges[cuts.edge[part]]
+        # An edge starts at the vertex that it shares with the one before it.
+        pairs = zip(np.roll(ends, 1, axis=0).tolist(), ends.tolist(), strict=True)
+        start = [next(iter(set(a) & set(b))) for a, b in pairs]
+        rows.append((y, [int(names[v]) for v in start], np.flatnonzero(cuts.odd[part]).tolist()))
+    return rows

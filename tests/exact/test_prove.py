@@ -1,0 +1,84 @@
+import json
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import finite_floats, models, planted_balanced, small_integers
+
+from mapreroot import Model, uproot
+from mapreroot.certificates import verify
+from mapreroot.exact.prove import prove
+from mapreroot.generate import complete, image, torus
+from mapreroot.limits import Limits
+
+potentials = st.one_of(small_integers, finite_floats)
+
+
+def best(model):
+    return max(oracle.assignments(model.n), key=model.score).tolist()
+
+
+def accepted(model, x, certificate):
+    certificate = json.loads(json.dumps(certificate))  # what a stranger gets
+    checked = verify(model, certificate)
+    assert checked, checked.failure
+    assert checked.score == model.score(x)
+    return checked
+
+
+@given(models(max_n=8, potentials=potentials))
+def test_optima_are_proved(model):
+    x = best(model)
+    checked = accepted(model, x, prove(model, x))
+    scale = float(np.abs(np.concatenate([model.theta, model.weights, [1.0]])).max())
+    assert float(checked.exact_gap) <= 1e-9 * scale
+
+
+@given(models(max_n=8))
+def test_integer_weights_leave_no_gap(model):
+    x = best(model)
+    assert accepted(model, x, prove(model, x)).exact_gap == 0
+
+
+@given(planted_balanced(max_n=8), st.data())
+def test_balanced_rootings_are_proved_by_flows(model, data):
+    hidden = uproot(model).reroot(data.draw(st.integers(0, model.n)))
+    x = best(hidden)
+    assert accepted(hidden, x, prove(hidden, x)).exact_gap == 0
+
+
+@given(models(max_n=6, potentials=potentials), st.data())
+def test_a_bound_is_proved_beside_a_worse_assignment(model, data):
+    x = data.draw(st.lists(st.integers(0, 1), min_size=model.n, max_size=model.n))
+    checked = accepted(model, x, prove(model, x))
+    assert checked.bound >= oracle.best_score(model) - 1e-12
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        torus(8, 8, couplings="gaussian", seed=1),
+        torus(8, 8, couplings="pm1", seed=2),
+        complete(13, couplings="pm1", seed=3),
+        image(20, 20, seed=4),
+        Model.from_qubo(
+            np.diag([1e18, -1e18, 0.3]) + np.array([[0, -5e17, 0], [0, 0, -0.1], [0] * 3])
+        ),
+    ],
+    ids=["torus gaussian", "torus pm1", "K13", "image", "magnitudes"],
+)
+def test_larger_models(model):
+    from mapreroot import solve
+
+    x = solve(model).x.tolist()
+    checked = accepted(model, x, prove(model, x))
+    assert checked.gap <= 1e-9
+
+
+def test_without_time_the_bound_is_loose_and_true():
+    model = torus(12, 12, couplings="gaussian", seed=5)
+    x = [0] * model.n
+    checked = accepted(model, x, prove(model, x, Limits(seconds=0.0)))
+    assert checked.bound >= checked.score
