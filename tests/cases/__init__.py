@@ -69,8 +69,12 @@ def from_energy(given: Case, vartype: str = "BINARY", labels: Iterable[Any] = ()
 def by_enumeration(model: mr.Model) -> tuple[float, list[list[int]]]:
     """Give the best score and all assignments that have it, up to rounding."""
     x = np.array(list(itertools.product((0, 1), repeat=model.n)), dtype=np.int8)
-    scores = np.array([model.score(row) for row in x.reshape(2**model.n, model.n)])
-    best = scores.max()  # scores are rounded once: ties differ in the last place or not at all
+    x = x.reshape(2**model.n, model.n)
+    rough = model.score(x)
+    x = x[rough >= rough.max() - 1e-9 * (1 + abs(rough)).max()]
+    # One assignment's score is rounded once: ties differ in the last place or not at all.
+    scores = np.array([model.score(row) for row in x])
+    best = scores.max()
     return float(best), x[scores >= best - 1e-12 * abs(best)].tolist()
 
 

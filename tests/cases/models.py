@@ -25,7 +25,9 @@ from cases import (
     from_energy,
     weller,
 )
+from mapreroot.interop.lp import write_lp
 from mapreroot.relaxations.declarative import tri, tri_rows
+from mapreroot.relaxations.highs import new_highs
 
 # Numbers
 
@@ -410,6 +412,24 @@ def tree_method_on_a_cycle(given: Any, expected: Any, folder: Path) -> None:
     assert isinstance(error, mr.NotATreeError)
     assert sorted(error.cycle) == [0, 1, 2]
     assert mr.solve(model, method="tree").score == 0
+
+
+@case("MR-041")
+def exported_programs_solve_to_the_same(given: Any, expected: Any, folder: Path) -> None:
+    labels = [tuple(name) if isinstance(name, list) else name for name in given["labels"]]
+    plain = weller(given)
+    model = mr.Model(plain.theta, plain.edges, plain.weights, labels=labels)
+    check_map(model, expected["MAP"])
+    for extension in (".lp", ".mps"):
+        for kind, key in (("loc", "LOC"), ("tri", "TRI"), ("mip", "MAP")):
+            path = folder / (kind + extension)
+            names = write_lp(model, path, kind)
+            highs = new_highs()
+            assert highs.readModel(str(path)).name == "kOk"
+            highs.run()
+            assert highs.getModelStatus().name == "kOptimal"
+            assert close(highs.getInfo().objective_function_value, expected[key], 1e-6)
+            assert len(names) == highs.getNumCol()
 
 
 @case("MR-078")
