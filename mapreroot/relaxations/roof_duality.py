@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from mapreroot.errors import ModelError, SolverError
 from mapreroot.flow import min_cut
@@ -272,11 +273,11 @@ class _Cover:
         """Give the bound and the strong labels."""
         labels, cut = self._cut(self.capacity, np.zeros((2, self.uprooted.n_vertices)))
         self._check(labels)
-        pulled = float(self.spring.sum())
-        repulsive = np.abs(self.uprooted.weights[self.uprooted.weights < 0]) / 2
-        gain = [self.uprooted.constant, *repulsive.tolist()]
-        gain += np.ldexp([-cut / 4, pulled / 4], self.exponent).tolist()
-        return math.fsum(gain), labels
+        repulsive = self.uprooted.weights < 0
+        whole = 2 * _exact_sum(self.capacity[repulsive]) + _exact_sum(self.spring) - cut
+        exact = np.ldexp(-self.uprooted.weights[repulsive], -self.exponent)
+        units = whole + 2 * float((exact - self.capacity[repulsive]).sum())
+        return self.uprooted.constant + math.ldexp(units / 4, self.exponent), labels
 
     def more_labels(self, strong: Bits) -> Bits:
         """Add weak labels where optima tie, by a cut with the ties broken at random."""
@@ -298,61 +299,97 @@ class _Cover:
         self._check(weak)
         return weak
 
-    def _cut(self, capacity: Floats, pull: Floats) -> tuple[Bits, float]:
+    def _cut(self, capacity: Floats, pull: Floats) -> tuple[Bits, int]:
         """Cut the cover; ``pull`` holds extra attractive and repulsive edges to the root."""
-        n, W = self.uprooted.n_vertices, self.uprooted.weights
+        n = self.uprooted.n_vertices
         is_root = np.zeros(n, dtype=np.bool_)
         is_root[self.roots] = True
-        i, j = self.uprooted.edges.T
-        at_root = is_root[i] | is_root[j]
-        leaf = np.where(is_root[i], j, i)[at_root]
-        crossed = (W < 0).astype(np.int64)
-        source, sink = np.zeros(2 * n), np.zeros(2 * n)
+        source = np.empty(2 * n)
         source[0::2], source[1::2] = pull
-        source[2 * leaf + crossed[at_root]] += capacity[at_root]
-        sink[0::2], sink[1::2] = source[1::2], source[0::2]
-        inner = ~at_root
+        tail, head, sizes = _doubled(
+            self.uprooted.edges, self.uprooted.weights, capacity, is_root, source
+        )
+        sink = source.reshape(n, 2)[:, ::-1].ravel()
         sprung = np.flatnonzero(self.spring)
-        tail, head = self._copies(i[inner], j[inner], crossed[inner])
-        sizes = np.repeat(capacity[inner], 2)
         if len(sprung):
             tail, head = np.append(tail, 2 * sprung), np.append(head, 2 * sprung + 1)
             sizes = np.append(sizes, self.spring[sprung])
         _, side = min_cut(tail, head, sizes, source, sink)
         side[2 * self.roots], side[2 * self.roots + 1] = False, True
-        cut = [sizes[side[tail] != side[head]], source[side], sink[~side]]
-        value = math.fsum(np.concatenate(cut).tolist())
+        value = sum(
+            _exact_sum(part)
+            for part in (sizes[side[tail] != side[head]], source[side], sink[~side])
+        )
         labels = np.where(side[0::2] != side[1::2], side[0::2], -1).astype(np.int8)
         return labels, value
-
-    @staticmethod
-    def _copies(i: Ints, j: Ints, crossed: Ints) -> tuple[Ints, Ints]:
-        """Give the two edges of the cover above each edge; ids alternate for locality."""
-        tail = np.repeat(2 * i, 2)
-        head = np.repeat(2 * j + crossed, 2)
-        tail[1::2] += 1
-        head[1::2] ^= 1
-        return tail, head
 
     def _check(self, labels: Bits) -> None:
         """Check the labels one by one, and all at once: flipping them must not raise the score.
 
         Unlabelled neighbours are counted against them, whatever values those take.
         """
-        i, j = self.uprooted.edges.T
-        W, a, b = self.uprooted.weights, labels[i], labels[j]
-        n, size = self.uprooted.n_vertices, np.abs(W)
-        known = (a >= 0) & (b >= 0)
-        support = np.where(known, np.where(a == b, W, -W), -size)
-        weight = np.bincount(i, size, n) + np.bincount(j, size, n)
-        margin = np.bincount(i, support, n) + np.bincount(j, support, n)
-        free = np.zeros(n, dtype=np.bool_)  # labels that can be flipped
-        free[labels >= 0] = True
+        free = labels >= 0  # those that can be flipped
         free[self.roots] = False
+        margin, weight, boundary = _margins(
+            self.uprooted.edges, self.uprooted.weights, labels, free
+        )
         wrong = free & (margin < -TOL * weight)
         if wrong.any():
             v = int(np.flatnonzero(wrong)[0])
             raise SolverError(f"the label of vertex {v} fails its check by {-margin[v]}")
-        boundary = free[i] != free[j]
-        if support[boundary].sum() < -TOL * size[boundary].sum():
+        if boundary < -TOL * weight[free].sum():
             raise SolverError("the labels, taken together, fail their check")
+
+
+def _exact_sum(units: Floats) -> int:
+    """Add integers below 2**BITS without rounding."""
+    whole = units.astype(np.int64)
+    return (int((whole >> 26).sum()) << 26) + int((whole & (2**26 - 1)).sum())
+
+
+@njit(cache=True)
+def _doubled(
+    edges: Ints, weights: Floats, capacity: Floats, is_root: npt.NDArray[np.bool_], source: Floats
+) -> tuple[Ints, Ints, Floats]:
+    """List the cover's edges between vertices that are no roots; the others go into ``source``.
+
+    Ids alternate between the copies, so that neighbours stay close in memory.
+    """
+    inner = 0
+    for e in range(len(edges)):
+        inner += not (is_root[edges[e, 0]] or is_root[edges[e, 1]])
+    tail, head = np.empty(2 * inner, np.int64), np.empty(2 * inner, np.int64)
+    sizes = np.empty(2 * inner)
+    k = 0
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        crossed = 1 if weights[e] < 0 else 0
+        if is_root[i] or is_root[j]:
+            source[2 * (j if is_root[i] else i) + crossed] += capacity[e]
+        else:
+            tail[k], head[k], sizes[k] = 2 * i, 2 * j + crossed, capacity[e]
+            tail[k + 1], head[k + 1], sizes[k + 1] = 2 * i + 1, 2 * j + 1 - crossed, capacity[e]
+            k += 2
+    return tail, head, sizes
+
+
+@njit(cache=True)
+def _margins(
+    edges: Ints, weights: Floats, labels: Bits, free: npt.NDArray[np.bool_]
+) -> tuple[Floats, Floats, float]:
+    """Sum what supports the label of each vertex, and |W|; and the support of all free labels."""
+    margin, weight = np.zeros(len(labels)), np.zeros(len(labels))
+    boundary = 0.0
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        size = abs(weights[e])
+        support = -size
+        if labels[i] >= 0 and labels[j] >= 0 and (labels[i] == labels[j]) == (weights[e] > 0):
+            support = size
+        margin[i] += support
+        margin[j] += support
+        weight[i] += size
+        weight[j] += size
+        if free[i] != free[j]:
+            boundary += support
+    return margin, weight, boundary
