@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 
 from mapreroot import Model, ModelError, UprootedModel, uproot
 from mapreroot.balance import (
+    _adjacency,
+    _short_frustrated_cycle,
     balance,
     balancing_set,
     balancing_vertices,
     rooted_balance,
     switching,
 )
+from mapreroot.generate import grid
 from tests.strategies import models, planted_balanced, signed_graphs, uprooted_models
 
 Signs = dict[tuple[int, int], bool]
@@ -205,6 +208,16 @@ def test_cycle_is_short() -> None:
     cycle = balance(ladder).frustrated_cycle
     assert cycle is not None
     assert set(cycle) == {2 * length - 4, 2 * length - 3, 2 * length - 2, 2 * length - 1}
+
+
+def test_search_from_afar_closes_a_short_cycle() -> None:
+    """Paths back to a far source would make the cycle around one bad edge of a grid long."""
+    model = grid(20, 20, attractive=True)
+    weights = np.where((model.edges == (378, 398)).all(axis=1), -1.0, 1.0)
+    start, ends = _adjacency(model.n, model.edges, weights)
+    cycle = _short_frustrated_cycle(start, ends, np.zeros(model.n, dtype=np.bool_), 0)
+    assert len(cycle) == 4
+    assert {378, 398} < set(cycle.tolist())
 
 
 def test_deep_graph_needs_no_recursion() -> None:
