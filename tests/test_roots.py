@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,6 +95,18 @@ def test_heaviest_vertices_by_definition(model: Model) -> None:
             squashed[v] += math.tanh(abs(w) / 4)
     assert max_w(uprooted) == plain.index(max(plain))
     assert squashed[max_tw(uprooted)] == pytest.approx(max(squashed))
+
+
+@pytest.mark.parametrize("family", ["K10", "K15", "T5", "T9"])
+def test_heaviest_vertices_of_the_papers_models(shared: Path, family: str) -> None:
+    """216 models of section 6, their roots found by another program."""
+    text = (shared / "paper_experiments" / f"instances_{family}.json").read_text()
+    instances = json.loads(text)["instances"]
+    assert len(instances) == 54
+    for case in instances:
+        model = Model(case["theta"], np.array(case["edges"]) - 1, case["W"])
+        assert max_w(uproot(model)) == case["roots"]["maxW"]
+        assert max_tw(uproot(model)) == case["roots"]["maxtW"]
 
 
 def test_ties_go_to_the_lowest_vertex() -> None:
