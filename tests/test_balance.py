@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import models, planted_balanced, signed_graphs, uprooted_models
 
 from mapreroot import Model, ModelError, UprootedModel, uproot
 from mapreroot.balance import (
@@ -21,7 +22,6 @@ from mapreroot.balance import (
     switching,
 )
 from mapreroot.generate import grid
-from tests.strategies import models, planted_balanced, signed_graphs, uprooted_models
 
 Signs = dict[tuple[int, int], bool]
 

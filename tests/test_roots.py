@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
+from strategies import models, planted_balanced, uprooted_models
+from test_balance import check_cycle, is_balanced, without
 
 from mapreroot import Model, ModelError, UprootedModel, uproot
 from mapreroot.balance import balance, balancing_set, balancing_vertices
 from mapreroot.roots import RootChoice, RootReason, choose_root, max_tw, max_w
-from tests.strategies import models, planted_balanced, uprooted_models
-from tests.test_balance import check_cycle, is_balanced, without
 
 
 def complete_graph(n: int, W: float) -> UprootedModel:
