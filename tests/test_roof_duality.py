@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from mapreroot.decomposition import components, contract
+from mapreroot.decomposition import components, contract, reduce
 from mapreroot.errors import ModelError, SolverError
+from mapreroot.generate import image
 from mapreroot.limits import Limits
 from mapreroot.model import Model, UprootedModel
 from mapreroot.relaxations import roof_duality
@@ -290,26 +291,11 @@ def test_blocks_are_rooted_apart():
     assert first.tolist() == [0] * 9
 
 
-def grid(side):
-    site = np.arange(1, side * side + 1).reshape(side, side)
-    across = np.stack([site[:, :-1].ravel(), site[:, 1:].ravel()], axis=1)
-    down = np.stack([site[:-1].ravel(), site[1:].ravel()], axis=1)
-    return np.vstack([across, down])
-
-
-def image(rng, side):
-    """A near-attractive image: 5 % of the edges repulsive, a field at every pixel."""
-    edges = grid(side)
-    n = side * side
-    theta = np.where(rng.random(n) < 0.5, -1.0, 1.0) * rng.random(n) * 2
-    weights = np.where(rng.random(len(edges)) < 0.05, -1.0, 1.0) * rng.random(len(edges))
-    return uproot(Model(theta, edges - 1, weights))
-
-
 def test_little_is_left_of_an_image_with_fields():
-    uprooted = image(np.random.default_rng(11), 60)
+    uprooted = uproot(image(100, 100, seed=2))
+    assert reduce(uprooted).kernel.n_vertices > 1000
     reduction = reduce_fully(uprooted)
-    assert reduction.kernel.n_vertices < 30
+    assert reduction.kernel.n_vertices < 50
     y = np.zeros(reduction.kernel.n_vertices, dtype=np.int8)
     assert uprooted.score(reduction.restore(y)) == pytest.approx(reduction.kernel.score(y))
 
@@ -318,3 +304,40 @@ def test_a_limit_that_has_passed_leaves_the_plain_reduction():
     uprooted = random_model(np.random.default_rng(12), 30, 1.0, DRAWS["attractive"])
     assert reduce_fully(uprooted).kernel.n_vertices == 0
     assert reduce_fully(uprooted, Limits(seconds=0.0)).kernel.n_vertices == 30
+
+
+@pytest.mark.parametrize("power", [-1000, -60, 60, 900])
+def test_answers_are_scale_free(power):
+    rng = np.random.default_rng(13)
+    for name in ("gaussian", "plus minus one"):
+        uprooted = random_model(rng, 9, 0.7, DRAWS[name])
+        plain = UprootedModel(9, uprooted.edges, uprooted.weights)
+        scaled = UprootedModel(9, uprooted.edges, np.ldexp(uprooted.weights, power))
+        one, other = roof_dual(plain, 2, weak=True), roof_dual(scaled, 2, weak=True)
+        assert other.bound == np.ldexp(one.bound, power)
+        assert other.weak.tolist() == one.weak.tolist()
+        small, large = reduce_fully(plain), reduce_fully(scaled)
+        assert large.steps.tolist() == small.steps.tolist()
+        assert large.kernel.constant == np.ldexp(small.kernel.constant, power)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in DRAWS if name != "extremes"])
+def test_thousands_of_kernels_keep_the_optimum(name):
+    rng = np.random.default_rng(14)
+    every = {n: np.array(list(itertools.product((0, 1), repeat=n))) for n in range(11)}
+
+    def best(model):
+        y = every[model.n_vertices]
+        i, j = model.edges.T
+        scores = model.constant - (y[:, i] != y[:, j]) @ model.weights / 2
+        return scores.max(), y[scores.argmax()]
+
+    for _ in range(1000):
+        uprooted = random_model(rng, int(rng.integers(1, 11)), rng.random(), DRAWS[name])
+        expected, _ = best(uprooted)
+        rounding = 1e-13 * (1 + np.abs(uprooted.weights).sum())
+        for reduction in (reduce(uprooted), reduce_fully(uprooted)):
+            score, y = best(reduction.kernel)
+            assert score == pytest.approx(expected, abs=rounding)
+            assert uprooted.score(reduction.restore(y)) == pytest.approx(expected, abs=rounding)
