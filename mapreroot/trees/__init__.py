@@ -2,6 +2,7 @@
 
 from mapreroot.trees.cover import Kind, Slot, TreeCover
 from mapreroot.trees.forest import forest_log_partition, forest_marginals, forest_max
+from mapreroot.trees.hedge import TreeHedge
 from mapreroot.trees.max_product import OnlineMaxProduct
 from mapreroot.trees.rooting import find_cycle
 from mapreroot.trees.sum_product import OnlineSumProduct
@@ -12,6 +13,7 @@ __all__ = [
     "OnlineSumProduct",
     "Slot",
     "TreeCover",
+    "TreeHedge",
     "find_cycle",
     "forest_log_partition",
     "forest_marginals",

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from mapreroot.trees.cover import Ids
 from mapreroot.trees.extended import DOWN, HIGH, LOW, SMALL, UP, Floats, Int, add, normal, settle
 from mapreroot.trees.prefetch import AHEAD, RING, look_ahead
+from mapreroot.trees.records import MANY, Records, around
 
-__all__ = ["probabilities", "sweep", "trials", "update_all"]
+__all__ = ["climb", "probabilities", "sweep", "trials", "update_all"]
 
 WORDS, INTS = 20, 40
 U, W, P, D = 1, 5, 9, 11
@@ -24,61 +25,59 @@ P_HIGH, P_LOW = 2.0**64, 2.0**-64  # P stays between: a product of four blocks i
 
 
 @njit(cache=True)
-def sweep(F: Floats, I: Ids, marked: NDArray[np.bool_], maximise: bool) -> None:
+def climb(R: Records, x: Int, maximise: bool) -> None:
+    """Recompute the cluster at x and all around it."""
+    while x > 0:
+        x = _refresh(R.F, R.I, x, maximise)
+
+
+@njit(cache=True)
+def sweep(R: Records, marked: NDArray[np.bool_], maximise: bool) -> None:
     """Recompute the marked clusters, parts before wholes."""
     for x in range(len(marked) - 1, 0, -1):
         if marked[x]:
-            _refresh(F, I, x, maximise)
+            _refresh(R.F, R.I, x, maximise)
 
 
 @njit(cache=True)
-def update_all(F: Floats, I: Ids, at: Ids, rows: Floats, maximise: bool) -> None:
+def update_all(R: Records, at: Ids, rows: Floats, maximise: bool) -> None:
     """Replace the data at many positions, later rows over earlier ones."""
-    n = len(F) // WORDS
-    if 64 * len(at) > n:
-        marked = np.zeros(n, np.bool_)
-        marked[0] = True
+    if MANY * len(at) > len(R.K):
         for j in range(len(at)):
-            x = np.int64(at[j])
-            _write(F, I, x, rows, j)
-            while not marked[x]:
-                marked[x] = True
-                x = np.int64(I[INTS * x])
-        sweep(F, I, marked, maximise)
-    else:
-        ring = np.zeros(RING, np.int32)
-        for j in range(-AHEAD, len(at)):
-            look_ahead(F, I, at, j, ring)
-            if j >= 0:
-                _write(F, I, np.int64(at[j]), rows, j)
-                _climb(F, I, np.int64(at[j]), maximise)
+            _write(R.F, R.I, np.int64(at[j]), rows, j)
+        sweep(R, around(R, at), maximise)
+        return
+    ring = np.zeros(RING, np.int32)
+    for j in range(-AHEAD, len(at)):
+        look_ahead(R, at, j, ring)
+        if j >= 0:
+            _write(R.F, R.I, np.int64(at[j]), rows, j)
+            climb(R, np.int64(at[j]), maximise)
 
 
 @njit(cache=True)
-def probabilities(F: Floats, I: Ids, at: Ids, height: Int, maximise: bool, out: Floats) -> None:
+def probabilities(R: Records, at: Ids, height: Int, maximise: bool, out: Floats) -> None:
     """Set the normalised beliefs at some positions."""
     way = np.empty(height, np.int32)
     ring = np.zeros(RING, np.int32)
     for j in range(-AHEAD, len(at)):
-        look_ahead(F, I, at, j, ring)
+        look_ahead(R, at, j, ring)
         if j >= 0:
-            out[2 * j], out[2 * j + 1] = _believe(F, I, np.int64(at[j]), way, maximise)
+            out[2 * j], out[2 * j + 1] = _believe(R.F, R.I, np.int64(at[j]), way, maximise)
 
 
 @njit(cache=True)
-def trials(
-    F: Floats, I: Ids, at: Ids, rows: Floats, height: Int, maximise: bool, out: Floats
-) -> None:
+def trials(R: Records, at: Ids, rows: Floats, height: Int, maximise: bool, out: Floats) -> None:
     """Predict, then update, one position after another."""
     way = np.empty(height, np.int32)
     ring = np.zeros(RING, np.int32)
     for j in range(-AHEAD, len(at)):
-        look_ahead(F, I, at, j, ring)
+        look_ahead(R, at, j, ring)
         if j >= 0:
             x = np.int64(at[j])
-            out[2 * j], out[2 * j + 1] = _believe(F, I, x, way, maximise)
-            _write(F, I, x, rows, j)
-            _climb(F, I, x, maximise)
+            out[2 * j], out[2 * j + 1] = _believe(R.F, R.I, x, way, maximise)
+            _write(R.F, R.I, x, rows, j)
+            climb(R, x, maximise)
 
 
 @njit(cache=True)
@@ -86,13 +85,6 @@ def _write(F: Floats, I: Ids, x: Int, rows: Floats, j: Int) -> None:
     f, i = WORDS * x, INTS * x
     F[f + D], I[i + ED] = normal(rows[2 * j], np.int32(0))
     F[f + D + 1], I[i + ED + 1] = normal(rows[2 * j + 1], np.int32(0))
-
-
-@njit(cache=True)
-def _climb(F: Floats, I: Ids, x: Int, maximise: bool) -> None:
-    """Recompute the cluster at x and all around it."""
-    while x > 0:
-        x = _refresh(F, I, x, maximise)
 
 
 @njit(cache=True)

@@ -124,18 +124,17 @@ class TreeCover:
         cover = _raked(up) if rake_only else _raked_and_compressed(up)
         if rake_only is None:
             tree = _raked(up)
-            rake_only = _mean_work(tree[0], tree[1], tree[2], k) < _mean_work(
-                cover[0], cover[1], cover[2], k
-            )
+            rake_only = _work(tree[-1], k) < _work(cover[-1], k)
             cover = tree if rake_only else cover
         # Kernels number vertices children first; -1 (s, none) is the entry behind the last.
         name = np.append(order, np.int32(-1))
         rank = np.empty(n, np.int32)
         rank[order] = np.arange(n, dtype=np.int32)
-        level, kind, parent, slot, top, bottom, edge_parent, edge_slot = cover
+        level, kind, parent, slot, top, bottom, edge_parent, edge_slot, around = cover
         self.n = int(n)
         self.edges = checked.astype(np.int32)
         self.rake_only = rake_only
+        self._around = around
         self.height = int(level.max())
         self.level, self.kind, self.slot = level[rank], kind[rank], slot[rank]
         self.parent, self.top, self.bottom = (name[ids[rank]] for ids in (parent, top, bottom))
@@ -167,7 +166,7 @@ class TreeCover:
         A level costs k^3 in a path cluster and k^2 in any other, a query k^2 in all, and
         16 stands for what a level costs beside them.
         """
-        return _mean_work(self.level, self.kind, self.parent, k)
+        return _work(self._around, k) / self.n
 
 
 @njit(cache=True)
@@ -233,8 +232,11 @@ def _rooted(n: int, link: Ints, root: int) -> tuple[Ids, Ids, Ids]:
 @njit(cache=True)
 def _raked_and_compressed(
     up: Ids,
-) -> tuple[Ids, Codes, Ids, Codes, Ids, Ids, Ids, Codes]:
-    """Merge all that can be merged, round by round, until nothing is live."""
+) -> tuple[Ids, Codes, Ids, Codes, Ids, Ids, Ids, Codes, Ints]:
+    """Merge all that can be merged, round by round, until nothing is live.
+
+    The last array counts rake and compress clusters around a vertex, over all vertices.
+    """
     n = len(up)
     level = np.zeros(n, np.int32)
     kind = np.zeros(n, np.int8)
@@ -251,6 +253,8 @@ def _raked_and_compressed(
     for v in range(n):
         children[up[v]] += 1
         child[up[v]] ^= v
+    size = np.ones(n + 1, np.int32)  # vertices in the clusters merged at v so far
+    around = np.zeros(2, np.int64)
     between = np.full(n, -1, np.int32)  # cluster between v and its live parent, -1: an edge
     merges = np.zeros(n, np.bool_)
     live = np.arange(n).astype(np.int32)
@@ -275,10 +279,13 @@ def _raked_and_compressed(
                 edge_parent[v] = v
             else:
                 parent[between[v]], slot[between[v]] = v, 0
+                size[v] += size[between[v]]
             if children[v] == 0:
                 parent[v] = p
                 children[p] -= 1
                 child[p] ^= v
+                size[p] += size[v]
+                around[0] += size[v]
             else:
                 c = child[v]
                 kind[v], bottom[v] = 1, c
@@ -286,39 +293,33 @@ def _raked_and_compressed(
                     edge_parent[c], edge_slot[c] = v, 1
                 else:
                     parent[between[c]], slot[between[c]] = v, 1
+                    size[v] += size[between[c]]
+                around[1] += size[v]
                 between[c] = v
                 live_parent[c] = p
                 child[p] ^= v ^ c
         count = kept
-    return level, kind, parent, slot, top, bottom, edge_parent, edge_slot
+    return level, kind, parent, slot, top, bottom, edge_parent, edge_slot, around
 
 
 @njit(cache=True)
-def _raked(up: Ids) -> tuple[Ids, Codes, Ids, Codes, Ids, Ids, Ids, Codes]:
+def _raked(up: Ids) -> tuple[Ids, Codes, Ids, Codes, Ids, Ids, Ids, Codes, Ints]:
     """Rake every vertex onto its parent in the tree."""
     n = len(up)
     level = np.ones(n + 1, np.int32)
+    size = np.ones(n + 1, np.int64)
     for v in range(n):
         level[up[v]] = max(level[up[v]], level[v] + 1)
+        size[up[v]] += size[v]
+    around = np.array([size[:n].sum(), 0])
     none = np.full(n, n, np.int32)
     itself = np.arange(n).astype(np.int32)
     raked = np.full(n, 2, np.int8)
     zero = np.zeros(n, np.int8)
-    return level[:n], zero, up, raked, up, none, itself, zero
+    return level[:n], zero, up, raked, up, none, itself, zero, around
 
 
-def _mean_work(level: Ids, kind: Codes, parent: Ids, k: int) -> float:
-    """Mean of :meth:`TreeCover.mean_work`, from arrays in any numbering."""
-    rake, compress = _mean_ancestors(parent, kind, np.argsort(-level, kind="stable"))
+def _work(around: Ints, k: int) -> float:
+    """Work for one update and one query of each vertex, from `_raked_and_compressed`."""
+    rake, compress = int(around[0]), int(around[1])
     return float((rake + compress) * (16 + 2 * k**2) + compress * (k**3 - k**2))
-
-
-@njit(cache=True)
-def _mean_ancestors(parent: Ids, kind: Codes, top_down: Ints) -> tuple[float, float]:
-    """Rake and compress clusters around a vertex, its own included: means over vertices."""
-    n = len(parent)
-    depth = np.zeros((n + 1, 2), np.int32)  # the last row is s, which parents call -1 or n
-    for v in top_down:
-        depth[v] = depth[parent[v]]
-        depth[v, kind[v]] += 1
-    return depth[:n, 0].mean(), depth[:n, 1].mean()

@@ -54,10 +54,11 @@ class OnlineTree:
         owners = self._position[cover.edge_parent]
         general.write_tables(R, owners, cover.edge_slot, cover.edge_top, matrices, matrix_starts)
         general.write_rows(R, self._position, rows, starts)
-        if R.binary:
-            # s has two labels here, of which a sum must see but one.
-            general.write_row(R, 0, np.full(2, 1.0 if self._maximise else 0.5), 0, False)
-            binary.sweep(R.F, R.I, np.ones(n + 1, np.bool_), self._maximise)
+        if R.k > 0 and not self._maximise:
+            # s has k labels here, of which a sum must see but one.
+            general.write_row(R, 0, np.full(R.k, 1.0 / R.k), 0, False)
+        if R.k == 2:
+            binary.sweep(R, np.ones(n + 1, np.bool_), self._maximise)
         else:
             general.sweep(R, np.ones(n + 1, np.bool_), self._maximise, S, SE)
 
@@ -123,8 +124,8 @@ class OnlineTree:
         """
         at, flat, starts = self._batch(vertices, rows)
         R = self._records
-        if R.binary:
-            binary.update_all(R.F, R.I, at, flat, self._maximise)
+        if R.k == 2:
+            binary.update_all(R, at, flat, self._maximise)
         else:
             general.update_all(
                 R, at, flat, starts, self._maximise, self._scratch, self._scratch_exponents
@@ -174,7 +175,11 @@ class OnlineTree:
         self._climb(x)
 
     def _climb(self, x: int) -> None:
-        general.climb(self._records, x, self._maximise, self._scratch, self._scratch_exponents)
+        R = self._records
+        if R.k == 2:
+            binary.climb(R, x, self._maximise)
+        else:
+            general.climb(R, x, self._maximise, self._scratch, self._scratch_exponents)
 
     def _vertex(self, v: int) -> int:
         if not 0 <= v < self.n:
@@ -223,8 +228,8 @@ class OnlineTree:
         """Normalised beliefs at some positions, an array where label counts agree."""
         R = self._records
         starts, out = self._room_for(at)
-        if R.binary:
-            binary.probabilities(R.F, R.I, at, self.cover.height, self._maximise, out)
+        if R.k == 2:
+            binary.probabilities(R, at, self.cover.height, self._maximise, out)
         else:
             general.probabilities(*self._query(at), out, starts)
         return self._shaped(at, out, starts)

@@ -27,6 +27,7 @@ __all__ = [
     "add_apart",
     "log_of",
     "normal",
+    "one_exponent",
     "settle",
     "split",
     "table_times_vector",
@@ -130,7 +131,8 @@ def split(values: Floats, start: Int, M: Floats, E: Ids, at: Int, eat: Int, coun
 
 
 @njit(cache=True)
-def _all_equal(E: Ids, eat: Int, count: Int) -> bool:
+def one_exponent(E: Ids, eat: Int, count: Int) -> bool:
+    """Tell whether `count` exponents are the same."""
     different = 0
     for i in range(1, count):
         different |= E[eat + i] ^ E[eat]
@@ -141,10 +143,13 @@ def _all_equal(E: Ids, eat: Int, count: Int) -> bool:
 def vector_times_table(
     v: Floats, ve: Ids, vat: Int,
     T: Floats, Te: Ids, at: Int, eat: Int, rows: Int, columns: Int,
-    out: Floats, oute: Ids, oat: Int, oeat: Int, maximise: bool,
+    even: bool, out: Floats, oute: Ids, oat: Int, oeat: Int, maximise: bool,
 ) -> None:  # fmt: skip
-    """Set out[j] = sum_i v[i] T[i, j], settled; max for sum if `maximise`."""
-    if _all_equal(ve, vat, rows) and _all_equal(Te, eat, rows * columns):
+    """Set out[j] = sum_i v[i] T[i, j], to be settled; max for sum if `maximise`.
+
+    `even` tells that T has one exponent.
+    """
+    if even and one_exponent(ve, vat, rows):
         e = ve[vat] + Te[eat]
         for j in range(columns):
             out[oat + j] = v[vat] * T[at + j]
@@ -166,7 +171,6 @@ def vector_times_table(
                     m, e, v[vat + i] * T[at + k], np.int32(ve[vat + i] + Te[eat + k]), maximise
                 )
             out[oat + j], oute[oeat + j] = normal(m, e)
-    settle(out, oute, oat, oeat, columns)
 
 
 @njit(cache=True)
@@ -176,7 +180,7 @@ def table_times_vector(
     out: Floats, oute: Ids, oat: Int, oeat: Int, maximise: bool,
 ) -> None:  # fmt: skip
     """Set out[i] = sum_j T[i, j] v[j], settled; max for sum if `maximise`."""
-    plain = _all_equal(ve, vat, columns) and _all_equal(Te, eat, rows * columns)
+    plain = one_exponent(ve, vat, columns) and one_exponent(Te, eat, rows * columns)
     for i in range(rows):
         row, erow = at + i * columns, eat + i * columns
         if plain:

@@ -13,12 +13,14 @@ from mapreroot.trees.extended import (
     Int,
     add,
     normal,
+    one_exponent,
     settle,
     split,
     table_times_vector,
     vector_times_table,
 )
-from mapreroot.trees.records import Records, Words, head, place
+from mapreroot.trees.prefetch import AHEAD, RING, look_ahead
+from mapreroot.trees.records import MANY, Records, Words, around, head, place
 from mapreroot.trees.rooting import Ints
 
 __all__ = [
@@ -120,6 +122,7 @@ def refresh(R: Records, x: Int, maximise: bool, S: Floats, SE: Ids) -> Int:
     gamma(R, r, S, SE, g)
     if code & 1:
         at = q.U if code >> 1 == 0 else q.W
+        even = one_exponent(I, r.W + r.E, r.k * r.k_bottom)
         for a in range(r.k_top):
             for c in range(r.k):
                 w = r.U + a * r.k + c
@@ -127,7 +130,21 @@ def refresh(R: Records, x: Int, maximise: bool, S: Floats, SE: Ids) -> Int:
             settle(S, SE, row, row, r.k)
             out = at + a * r.k_bottom
             vector_times_table(
-                S, SE, row, F, I, r.W, r.W + r.E, r.k, r.k_bottom, F, I, out, out + q.E, maximise
+                S,
+                SE,
+                row,
+                F,
+                I,
+                r.W,
+                r.W + r.E,
+                r.k,
+                r.k_bottom,
+                even,
+                F,
+                I,
+                out,
+                out + q.E,
+                maximise,
             )
         settle(F, I, at, at + q.E, r.k_top * r.k_bottom)
     else:
@@ -159,18 +176,17 @@ def update_all(
     R: Records, at: Ids, rows: Floats, starts: Ints, maximise: bool, S: Floats, SE: Ids
 ) -> None:
     """Replace the data at many positions, later rows over earlier ones."""
-    marked = np.zeros(len(R.K) if 64 * len(at) > len(R.K) else 0, np.bool_)
-    marked[:1] = True
-    for i in range(len(at)):
-        write_row(R, at[i], rows, starts[i], False)
-        x = np.int64(at[i])
-        if len(marked) == 0:
-            climb(R, x, maximise, S, SE)
-        else:
-            while not marked[x]:
-                marked[x] = True
-                x = np.int64(R.I[head(R, x)])
-    sweep(R, marked, maximise, S, SE)
+    if MANY * len(at) > len(R.K):
+        for i in range(len(at)):
+            write_row(R, at[i], rows, starts[i], False)
+        sweep(R, around(R, at), maximise, S, SE)
+        return
+    ring = np.zeros(RING, np.int32)
+    for i in range(-AHEAD, len(at)):
+        look_ahead(R, at, i, ring)
+        if i >= 0:
+            write_row(R, at[i], rows, starts[i], False)
+            climb(R, at[i], maximise, S, SE)
 
 
 @njit(cache=True)
@@ -199,9 +215,11 @@ def _listen(R: Records, x: Int, maximise: bool, S: Floats, SE: Ids, at: Int, k: 
         return
     F, I = R.F, R.I
     above, below = at + A * k, at + Z * k
+    even = one_exponent(I, r.U + r.E, r.k_top * r.k)
     vector_times_table(
-        S, SE, at + T * k, F, I, r.U, r.U + r.E, r.k_top, r.k, S, SE, above, above, maximise
+        S, SE, at + T * k, F, I, r.U, r.U + r.E, r.k_top, r.k, even, S, SE, above, above, maximise
     )
+    settle(S, SE, above, above, r.k)
     if I[head(R, x) + 1] & 1:
         table_times_vector(
             F, I, r.W, r.W + r.E, r.k, r.k_bottom, S, SE, at + B * k, S, SE, below, below, maximise
@@ -255,11 +273,10 @@ def _reach(R: Records, x: Int, maximise: bool, S: Floats, SE: Ids, k: Int) -> In
         depth += 1
         y = R.I[head(R, y)]
     way = np.empty(depth + 1, np.int32)
-    y = x
+    way[depth] = x
     for i in range(depth, 0, -1):
-        way[i] = y
-        y = R.I[head(R, y)]
-    at = 0
+        way[i - 1] = R.I[head(R, way[i])]
+    at: Int = 0
     _listen(R, 0, maximise, S, SE, at, k)
     for i in range(1, depth + 1):
         _enter(R, way[i], S, SE, at, at + 6 * k, k)
@@ -312,9 +329,12 @@ def probabilities(
     R: Records, at: Ids, maximise: bool, S: Floats, SE: Ids, k: Int, out: Floats, starts: Ints
 ) -> None:
     """Set the normalised beliefs at some positions."""
-    for i in range(len(at)):
-        belief = _believe(R, at[i], S, SE, _reach(R, at[i], maximise, S, SE, k), k)
-        _normalised(S, SE, belief, R.K[at[i]], out, starts[i])
+    ring = np.zeros(RING, np.int32)
+    for i in range(-AHEAD, len(at)):
+        look_ahead(R, at, i, ring)
+        if i >= 0:
+            belief = _believe(R, at[i], S, SE, _reach(R, at[i], maximise, S, SE, k), k)
+            _normalised(S, SE, belief, R.K[at[i]], out, starts[i])
 
 
 @njit(cache=True)
@@ -323,11 +343,14 @@ def trials(
     out: Floats,
 ) -> None:  # fmt: skip
     """Predict, then update, one position after another."""
-    for i in range(len(at)):
-        belief = _believe(R, at[i], S, SE, _reach(R, at[i], maximise, S, SE, k), k)
-        _normalised(S, SE, belief, R.K[at[i]], out, starts[i])
-        write_row(R, at[i], rows, starts[i], False)
-        climb(R, at[i], maximise, S, SE)
+    ring = np.zeros(RING, np.int32)
+    for i in range(-AHEAD, len(at)):
+        look_ahead(R, at, i, ring)
+        if i >= 0:
+            belief = _believe(R, at[i], S, SE, _reach(R, at[i], maximise, S, SE, k), k)
+            _normalised(S, SE, belief, R.K[at[i]], out, starts[i])
+            write_row(R, at[i], rows, starts[i], False)
+            climb(R, at[i], maximise, S, SE)
 
 
 @njit(cache=True)

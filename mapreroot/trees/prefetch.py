@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
 from mapreroot.trees.cover import Ids
-from mapreroot.trees.extended import Floats
+from mapreroot.trees.extended import Int
+from mapreroot.trees.records import Records, head
 
 __all__ = ["AHEAD", "look_ahead"]
 
@@ -36,19 +36,16 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
 
 
 @njit(cache=True)
-def look_ahead(F: Floats, I: Ids, at: Ids, j: int, ring: Ids) -> None:
+def look_ahead(R: Records, at: Ids, j: Int, ring: Ids) -> None:
     """Before item j of a batch: request records of the next items, a level more of each.
 
-    Records are those of two labels: 20 words, the parent's position first. Start with
-    j = -AHEAD and a ring of zeros.
+    Start with j = -AHEAD and a ring of zeros.
     """
     for level in range(AHEAD):
         item = j + AHEAD - level
         if 0 <= item < len(at):
-            x = np.int64(at[item])
-            if level > 0:
-                x = np.int64(I[40 * np.int64(ring[item % RING])])
+            x = at[item] if level == 0 else R.I[head(R, ring[item % RING])]
             ring[item % RING] = x
-            prefetch(F, 20 * x)
-            prefetch(F, 20 * x + 8)
-            prefetch(F, 20 * x + 16)
+            word = head(R, x) // 2
+            for line in range(3 if R.k == 2 else 8):
+                prefetch(R.F, min(word + 8 * line, len(R.F) - 1))

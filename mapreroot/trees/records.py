@@ -20,13 +20,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from mapreroot.trees.cover import Ids, TreeCover
 from mapreroot.trees.extended import Floats, Int
 from mapreroot.trees.rooting import Ints
 
-__all__ = ["BINARY", "Records", "Words", "head", "place", "positions", "records"]
+__all__ = ["BINARY", "MANY", "Records", "Words", "around", "head", "place", "positions", "records"]
 
+MANY = 64  # updates of more than n / MANY vertices share their ways up
 BINARY = 20  # words of a record with two labels at its vertex, its top and its bottom
 
 
@@ -39,7 +41,7 @@ class Records(NamedTuple):
     top: Ids  # positions of the boundary vertices, 0 being s
     bottom: Ids
     base: Ints  # first word of each record; none are needed where all have BINARY words
-    binary: bool  # two labels everywhere, s too
+    k: int  # number of labels of all vertices, s too; 0 where they differ
 
 
 class Words(NamedTuple):
@@ -66,19 +68,20 @@ def positions(cover: TreeCover) -> Ids:
 def records(cover: TreeCover, position: Ids, k: Ids) -> Records:
     """Lay out the records, all tables and data being ones.
 
-    With two labels everywhere all records are equally long, the imaginary vertex too has
-    two labels, and `binary` has the numbers of their words built in.
+    Where all vertices have the same number of labels the imaginary vertex has it too, so
+    that no label count need be looked up. With two labels all records are equally long,
+    and `binary` has the numbers of their words built in.
     """
     n = cover.n
-    binary = bool((k == 2).all())
+    same_k = int(k[0]) if (k == k[0]).all() else 0
     place_of = np.append(position, np.int32(0))  # s, and no bottom, are -1: the last entry
-    K = np.full(n + 1, 2 if binary else 1, np.int32)
+    K = np.full(n + 1, max(same_k, 1), np.int32)
     K[position] = k
     top, bottom, parent, code = (np.zeros(n + 1, np.int32) for _ in range(4))
     top[position], bottom[position] = place_of[cover.top], place_of[cover.bottom]
     parent[position] = place_of[cover.parent]
     code[position] = cover.kind + 2 * cover.slot
-    if binary:
+    if same_k == 2:
         base = np.empty(0, np.int64)
         F = np.empty((n + 1) * BINARY)
     else:
@@ -87,7 +90,7 @@ def records(cover: TreeCover, position: Ids, k: Ids) -> Records:
         base = np.zeros(n + 2, np.int64)
         np.cumsum(1 + doubles + (doubles + k_own + 1) // 2, out=base[1:])
         F = np.empty(base[-1])
-    R = Records(F, F.view(np.int32), K, top, bottom, base[:-1], binary)
+    R = Records(F, F.view(np.int32), K, top, bottom, base, same_k)
     _fill(R, parent, code)
     return R
 
@@ -95,21 +98,37 @@ def records(cover: TreeCover, position: Ids, k: Ids) -> Records:
 @njit(cache=True)
 def head(R: Records, x: Int) -> Int:
     """Find the header of the record at position x: its parent's position, then its code."""
-    return 2 * BINARY * np.int64(x) if R.binary else 2 * R.base[x]
+    return 2 * BINARY * np.int64(x) if R.k == 2 else 2 * R.base[x]
 
 
 @njit(cache=True)
 def place(R: Records, x: Int) -> Words:
     """Find the blocks of the record at position x."""
     U = head(R, x) // 2 + 1
-    if R.binary:
+    if R.k == 2:
         return Words(2, 2, 2, U, U + 4, U + 8, U + 10, U + 24, 2 * U + 36)
-    k_top, k, k_bottom = np.int64(R.K[R.top[x]]), np.int64(R.K[x]), np.int64(R.K[R.bottom[x]])
+    k_top, k, k_bottom = R.k, R.k, R.k
+    if R.k == 0:
+        k_top, k, k_bottom = R.K[R.top[x]], R.K[x], R.K[R.bottom[x]]
     W = U + k_top * k
     P = W + (k * k_bottom if R.I[2 * U - 1] & 1 else k_top)
     d = P + k
     E = 2 * (d + k) - U
     return Words(k_top, k, k_bottom, U, W, P, d, E, E + d + k)
+
+
+@njit(cache=True)
+def around(R: Records, at: Ids) -> NDArray[np.bool_]:
+    """Mark some positions and all on the way up from them, s left out."""
+    marked = np.zeros(len(R.K), np.bool_)
+    marked[0] = True
+    for i in range(len(at)):
+        x: Int = np.int64(at[i])
+        while not marked[x]:
+            marked[x] = True
+            x = np.int64(R.I[head(R, x)])
+    marked[0] = False
+    return marked
 
 
 @njit(cache=True)

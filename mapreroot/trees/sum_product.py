@@ -184,8 +184,8 @@ class OnlineSumProduct(OnlineTree):
         at, flat, starts = self._batch(vertices, rows)
         R = self._records
         out = np.empty(len(flat))
-        if R.binary:
-            binary.trials(R.F, R.I, at, flat, self.cover.height, self._maximise, out)
+        if R.k == 2:
+            binary.trials(R, at, flat, self.cover.height, self._maximise, out)
         else:
             general.trials(
                 R, at, flat, starts, self._maximise,
