@@ -186,7 +186,8 @@ def _read(graph: Graph, u: int, floor: float) -> tuple[int, float, float]:
             else:
                 following[before] = after
         else:
-            high, low = _sum(high, low, a, b)
+            high, error = _two_sum(high, a)
+            low += error + b
             if heaviest < 0:
                 heaviest = h
             else:
@@ -197,6 +198,7 @@ def _read(graph: Graph, u: int, floor: float) -> tuple[int, float, float]:
                     heaviest = h
             before = h
         h = after
+    high, low = _two_sum(high, low)
     return heaviest, high, low
 
 

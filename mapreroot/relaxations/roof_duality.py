@@ -115,11 +115,11 @@ def roof_dual(uprooted: UprootedModel, root: int, weak: bool = False) -> RoofDua
     Notes
     -----
     One cut with 2 N vertices and 2 m edges. Capacities are rounded down to integers below 2^51,
-    in units of the largest weight times 2^-51 or less. So the engine's arithmetic is exact, the
-    cut found is minimal for these capacities, and the bound, computed from them with correct
-    rounding, holds for the weights given: it exceeds LOC by at most 2^-51 of the largest weight
-    for each edge. Weights that are multiples of the unit lose nothing. (This is so for PyMaxflow;
-    OR-tools, where it stands in, rounds again, to 2^-61 of the sum of all capacities.)
+    in units of at most 2^-50 of the largest weight. So the engine's arithmetic is exact, the cut
+    found is minimal for these capacities, and the bound, added up from them in integers, holds
+    for the weights given: it exceeds LOC by at most 2^-50 of the largest weight for each edge.
+    Weights that are multiples of the unit lose nothing. (This is so for PyMaxflow; OR-tools,
+    where it stands in, rounds again, to 2^-61 of the sum of all capacities.)
 
     Labels hold exactly for weights that are multiples of the unit, and also where the largest
     weight is more than 2^36 times the smallest: there each vertex needs a margin above what
