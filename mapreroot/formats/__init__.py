@@ -16,7 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from mapreroot.errors import FormatError, InfeasibleError, ModelError
-from mapreroot.formats import biqmac, coo, libdai, mqlib, native, qbsolv, rudy, uai
+from mapreroot.formats import (
+    biqmac,
+    cfn,
+    coo,
+    libdai,
+    mqlib,
+    native,
+    qbsolv,
+    qpbo,
+    rudy,
+    uai,
+)
 from mapreroot.formats.evidence import read_evidence, resolve
 from mapreroot.formats.factors import Factors
 from mapreroot.formats.results import write_mar, write_mpe, write_pr
@@ -48,8 +59,8 @@ class Format:
     name : str
     extensions : tuple of str
         File names that mean this format; none for one that has to be named.
-    sense : {"max", "min"}
-        Of the file's own objective.
+    sense : {"max", "min"} or callable
+        Of the file's own objective; a callable where the file says it.
     measure : str
         What the file's own objective is called.
     doubling : str
@@ -58,7 +69,7 @@ class Format:
 
     name: str
     extensions: tuple[str, ...]
-    sense: Sense
+    sense: Sense | Callable[[Text], Sense]
     measure: str
     doubling: str
     read: Callable[[Text], Model | Factors]
@@ -73,8 +84,10 @@ FORMATS = (
     Format("rudy", (".mc", ".txt", ".dat"), "max", "weight of the cut", "", rudy.read, rudy.write),
     Format("bq", (".bq", ".sparse"), "min", "x'Qx", TWICE, biqmac.read, biqmac.write),
     Format("mqlib-qubo", (), "max", "x'Qx", TWICE, mqlib.read, mqlib.write),
+    Format("qpbo", (".qpbo",), qpbo.sense, "x'Qx", TWICE, qpbo.read, qpbo.write),
     Format("qbsolv", (".qubo",), "min", "energy", ONCE, qbsolv.read, qbsolv.write),
     Format("coo", (".coo",), "min", "energy", ONCE, coo.read, coo.write),
+    Format("cfn", (".cfn",), cfn.sense, "cost", "", cfn.read, cfn.write),
     Format("json", (".json",), "max", "score", "", native.read, native.write),
 )
 
@@ -167,7 +180,7 @@ def read_file(
         model,
         content.labels,
         fixed,
-        kind.sense,
+        kind.sense if isinstance(kind.sense, str) else kind.sense(text),
         kind.measure,
         kind.doubling,
     )
@@ -244,8 +257,9 @@ def write_model(
     -----
     What survives: ``json`` holds everything to the last bit. ``uai`` and ``fg`` hold logarithms
     to about 1e-13, hard constraints and the constant. ``coo`` and ``qbsolv`` hold the constant
-    in a comment that other programs skip. ``bq``, ``mqlib-qubo`` and ``rudy`` hold no constant,
-    and ``rudy`` no fields.
+    in a comment that other programs skip. ``cfn`` holds constant, hard constraints and every
+    digit, and labels that are strings without blanks or signs. ``bq``, ``qpbo``, ``mqlib-qubo``
+    and ``rudy`` hold no constant, and ``rudy`` no fields.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from mapreroot.errors import InfeasibleError, ModelError
 from mapreroot.formats.tokens import Tokens
 from mapreroot.model import Model
 
-__all__ = ["Factors", "factors_of", "read_logarithms"]
+__all__ = ["Factors", "Potentials", "factors_of", "read_logarithms", "without_penalty"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -221,7 +221,7 @@ def factors_of(model: Model) -> Iterator[tuple[tuple[int, ...], list[float]]]:
     A potential above EXP_LIMIT is spread over several equal factors. The logarithms of the
     entries are within 1e-13 of the potentials where one factor is enough.
     """
-    finite = _without_penalty(model)
+    finite = without_penalty(model)
     holes: dict[tuple[int, ...], set[int]] = {}
     for row in model.forbidden:
         holes.setdefault(row[::2], set()).add(row[1] if len(row) == 2 else 2 * row[1] + row[3])
@@ -256,21 +256,23 @@ def _spread(
 
 
 @dataclass(frozen=True)
-class _Potentials:
+class Potentials:
+    """The numbers of a model, as in `mapreroot.Model`."""
+
     theta: Floats
     edges: Ints
     weights: Floats
     constant: float
 
 
-def _without_penalty(model: Model) -> _Potentials:
+def without_penalty(model: Model) -> Potentials:
     """Potentials with the scores of the model wherever no hard constraint is broken.
 
     Where one is broken the score is free. It is chosen so that the pair's weight vanishes and
     only fields are left, and with the weight goes the penalty that it carried.
     """
     if not model.forbidden:
-        return _Potentials(model.theta, model.edges, model.weights, model.constant)
+        return Potentials(model.theta, model.edges, model.weights, model.constant)
     holes: dict[tuple[int, int], set[tuple[int, int]]] = {}
     forced: dict[int, int] = {}
     for row in model.forbidden:
@@ -306,4 +308,4 @@ def _without_penalty(model: Model) -> _Potentials:
         constants.append(float(theta[v]) * value)
         theta[v] = 0.0
     keep = W != 0
-    return _Potentials(theta, model.edges[keep], W[keep], math.fsum(constants))
+    return Potentials(theta, model.edges[keep], W[keep], math.fsum(constants))
