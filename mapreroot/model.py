@@ -25,6 +25,7 @@ from mapreroot.constraints import (
     violated,
 )
 from mapreroot.errors import InfeasibleError, ModelError
+from mapreroot.limits import StopReason
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -546,7 +547,7 @@ class Solution:
 
     y: Bits
     bound: float
-    stopped: str | None = None
+    stopped: StopReason | None = None
 
 
 def _floats(values: npt.ArrayLike, name: str) -> Floats:

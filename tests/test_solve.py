@@ -100,21 +100,21 @@ def test_hidden_root():
 
 
 def test_blocks_have_roots_of_their_own():
-    # Two K4 with different hidden roots share one vertex: no single root balances both.
-    def k4(vertices, root):
+    # Two K5 share a vertex, and each is balanced only without a vertex of its own.
+    def k5(vertices, hub):
         edges = [(a, b) for k, a in enumerate(vertices) for b in vertices[k + 1 :]]
-        return edges, [-1.0 if root in edge else 1.0 + 0.1 * edge[0] for edge in edges]
+        signs = [-1.0 if hub in edge and sum(edge) % 2 else 1.0 for edge in edges]
+        return edges, [sign * (3 + 0.1 * k) for k, sign in enumerate(signs)]
 
-    left, right = k4([0, 1, 2, 3, 4], 0), k4([4, 5, 6, 7, 8], 8)
+    left, right = k5([0, 1, 2, 3, 4], 0), k5([4, 5, 6, 7, 8], 8)
     model = Model([0] * 9, left[0] + right[0], left[1] + right[1])
-    with pytest.raises(NotBalancedError):
-        Model([0] * 9, [(0, 1), (1, 2), (0, 2), (4, 5), (5, 6), (4, 6)], [-1.0] * 6) and solve(
-            Model([0] * 9, [(0, 1), (1, 2), (0, 2), (4, 5), (5, 6), (4, 6)], [-1.0] * 6),
-            method="maxflow",
-        )
+    with pytest.raises(NotBalancedError, match="balanced"):
+        solve(model, method="maxflow")
     result = solve(model)
     check(result, model, oracle.best_score(model))
-    assert result.status == "optimal"
+    assert (result.status, result.method, result.root) == ("optimal", "exact", None)
+    assert sorted(result.block_roots) == [1, 9]
+    assert result.nodes == 0
 
 
 def test_errors_carry_the_cycle():

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from mapreroot import __version__
-from mapreroot.cli import answers, families, files, inference
+from mapreroot.cli import answers, families, files, inference, tightness
 from mapreroot.cli.output import say
 from mapreroot.errors import MapRerootError, SolverError
 
 __all__ = ["app", "main"]
 
-# typer has its own copy of click in some releases and imports click in others; either way these
-# are the classes its errors come from.
-_UsageError = typer.BadParameter.__bases__[0]
-_ClickException = _UsageError.__bases__[0]
+# typer has its own copy of click in some releases and imports click in others; either way this
+# is the class its errors come from.
+_ClickException: type[Exception] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="mapreroot",
@@ -27,10 +27,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (answers.solve, answers.verify, answers.roots, files.info, files.convert):
-    app.command()(command)
-for command in (inference.logz, inference.marginals):
-    app.command()(command)
+_COMMANDS: tuple[Callable[..., int | None], ...] = (
+    answers.solve,
+    answers.verify,
+    answers.roots,
+    tightness.tightness,
+    inference.logz,
+    inference.marginals,
+    files.info,
+    files.convert,
+)
+for _command in _COMMANDS:
+    app.command()(_command)
 app.add_typer(families.app)
 
 
@@ -61,7 +69,7 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except _ClickException as error:
-        if message := error.format_message():  # empty when it was help that was asked for
+        if message := error.format_message():  # type: ignore[attr-defined]  # empty when it was help that was asked for
             say(f"error: {message} (see --help)")
         code = 2
     except SolverError as error:

@@ -95,15 +95,16 @@ def solve_blocks(
         if root is None:
             hard.append(k)
             continue
-        ys[k] = cut_at(block.model, root)
-        done += block.model.score(ys[k])
+        y = ys[k] = cut_at(block.model, root)
+        done += block.model.score(y)
         roots[k] = int(reduction.vertices[block.vertices[root]])
     # The largest first: where time runs out, the many small ones are still answered.
     hard.sort(key=lambda k: parts[k].model.n_vertices)
     waiting = {k: _trivial_bound(parts[k].model) for k in hard}
     allowed = gap and gap * _least_size(done, [parts[k].model for k in hard])
     slack = tolerance = 0.0
-    nodes, stopped = 0, None
+    nodes = 0
+    stopped: StopReason | None = None
     for k in hard:
         part = parts[k].model
         del waiting[k]
@@ -127,8 +128,9 @@ def solve_blocks(
             tolerance = max(tolerance, TOL * float(np.abs(part.weights).max()))
             stopped = stopped or found.stopped
     whole = recombine(kernel.n_vertices, parts, [y for y in ys if y is not None])
-    y = reduction.restore(whole)
-    return BlockwiseSolution(y, slack, tolerance, tuple(roots), nodes, stopped)
+    return BlockwiseSolution(
+        reduction.restore(whole), slack, tolerance, tuple(roots), nodes, stopped
+    )
 
 
 def _trivial_bound(uprooted: UprootedModel) -> float:

@@ -65,7 +65,7 @@ def forest_roots(uprooted: UprootedModel) -> npt.NDArray[np.int64]:
 def forest_root(uprooted: UprootedModel) -> int | None:
     """Find the lowest vertex whose rooting is a forest; None if there is none."""
     i, j = uprooted.edges.T
-    if np.count_nonzero((i > 0) & (j > 0)) >= uprooted.n_vertices - 1:
+    if np.count_nonzero((i > 0) & (j > 0)) >= max(1, uprooted.n_vertices - 1):
         least = uprooted.m - uprooted.n_vertices + 2  # a root has to take this many edges away
         if np.bincount(uprooted.edges.ravel()).max() < least:
             return None

@@ -1,0 +1,232 @@
+"""The relaxations LOC and TRI of a user's model, solved, with what they settle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mapreroot.decomposition import reduce
+from mapreroot.errors import ModelError
+from mapreroot.exact.enumeration import enumerate_map
+from mapreroot.exact.local_search import improve, round_by_spanning_tree
+from mapreroot.limits import Limits
+from mapreroot.model import TOL, Model, UprootedModel
+from mapreroot.relaxations.extension import extend
+from mapreroot.relaxations.roof_duality import roof_dual
+from mapreroot.relaxations.tri import tri
+from mapreroot.rerooting import uproot
+
+__all__ = ["Relaxation", "relax"]
+
+Bits = npt.NDArray[np.int8]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_ENUMERATED = 20  # kernel vertices up to which tightness is decided by brute force
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """The optimum of LOC or TRI.
+
+    Attributes
+    ----------
+    kind : {"loc", "tri"}
+    root : int or None
+        Where LOC was rooted; None for TRI, which is the same at every root.
+    bound : float
+        The optimal value, in nats: no assignment scores more.
+    pairs : ndarray of int, shape (k, 2)
+        Pairs of vertices of M+ (0 is the added one, j + 1 is variable j).
+    d : ndarray, shape (k,)
+        Of an optimum, "y_i and y_j differ" for each pair, in [0, 1].
+    q : ndarray, shape (n,), or None
+        For LOC at root 0, the pseudomarginals q_i of x_i = 1.
+    x : ndarray of int8, shape (n,)
+        The best assignment that rounding found.
+    score : float
+        Its score.
+    is_tight : bool or None
+        Whether some assignment attains the bound; None where that is not known.
+    persistent : dict
+        LOC: label -> value that every optimal assignment has. Away from root 0, only where the
+        added vertex is itself tied to the root.
+    relations : dict
+        LOC: vertex -> 0 or 1, whether every optimal assignment has it equal to the root, or
+        opposite.
+    converged : bool
+        False where a limit ended TRI: the bound holds, the optimum is lower.
+    rounds, n_cuts : int
+        TRI: linear programs solved, and cycle inequalities that the bound rests on.
+    """
+
+    kind: Literal["loc", "tri"]
+    root: int | None
+    bound: float
+    pairs: Ints
+    d: Floats
+    q: Floats | None
+    x: Bits
+    score: float
+    is_tight: bool | None
+    persistent: dict[Any, int]
+    relations: dict[int, int]
+    converged: bool = True
+    rounds: int = 0
+    n_cuts: int = 0
+
+    def __repr__(self) -> str:
+        at = f", root={self.root}" if self.root is not None else ""
+        return f"Relaxation({self.kind!r}{at}, bound={self.bound!r}, is_tight={self.is_tight})"
+
+
+def relax(
+    model: Model,
+    kind: Literal["loc", "tri"],
+    root: int = 0,
+    pairs: npt.ArrayLike | None = None,
+    limits: Limits | None = None,
+) -> Relaxation:
+    """Solve a linear relaxation of MAP at scale.
+
+    Parameters
+    ----------
+    model : Model
+    kind : {"loc", "tri"}
+        LOC (the rooted semimetric polytope RMET) or TRI (the full one, MET).
+    root : int
+        For LOC, the vertex of M+ to root at; TRI is the same at every root.
+    pairs : array_like of int, shape (k, 2), optional
+        The pairs of vertices of M+ that ``d`` is wanted for; its edges by default.
+    limits : Limits, optional
+        When TRI should stop with the bound it has.
+
+    Returns
+    -------
+    Relaxation
+
+    Raises
+    ------
+    ModelError
+        For an unknown kind, a root or a pair that is not there.
+    SolverError
+        If a solver under it fails.
+
+    Notes
+    -----
+    LOC is one max-flow on the signed double cover (roof duality), TRI is cutting planes on the
+    edges present: the same values as the linear programs of `mapreroot.relaxations.declarative`,
+    which are written for reading. Weller (2016), sections 4 and 5.
+
+    Examples
+    --------
+    >>> frustrated = Model([0, 0, 0], [(0, 1), (1, 2), (0, 2)], [-2, -2, -2])
+    >>> relax(frustrated, "loc"), relax(frustrated, "loc").q
+    (Relaxation('loc', root=0, bound=3.0, is_tight=False), array([0.5, 0.5, 0.5]))
+    >>> relax(frustrated, "loc", root=1)
+    Relaxation('loc', root=1, bound=2.0, is_tight=True)
+    >>> relax(frustrated, "tri").is_tight
+    True
+    """
+    uprooted = uproot(model)
+    if kind not in ("loc", "tri"):
+        raise ModelError(f"the relaxation is {kind!r}: expected 'loc' or 'tri'")
+    if not 0 <= root < uprooted.n_vertices:
+        raise ModelError(f"no vertex {root}: the vertices of M+ are 0..{uprooted.n_vertices - 1}")
+    wanted = uprooted.edges if pairs is None else _checked(pairs, uprooted.n_vertices)
+    if kind == "loc":
+        return _loc(model, uprooted, root, wanted, pairs is None)
+    return _tri(model, uprooted, wanted, pairs is None, limits)
+
+
+def _loc(
+    model: Model, uprooted: UprootedModel, root: int, wanted: Ints, on_edges: bool
+) -> Relaxation:
+    dual = roof_dual(uprooted, root)
+    edge_d = dual.on_edges(uprooted)
+    # Where LOC says nothing of a pair but its triangle with the root, any d between will do.
+    d = edge_d if on_edges else _through_root(uprooted, edge_d, dual.d, wanted)
+    x, score = _rounded(model, uprooted, edge_d)
+    relations = {int(v): int(dual.strong[v]) for v in np.flatnonzero(dual.strong >= 0) if v != root}
+    persistent: dict[Any, int] = {}
+    if dual.strong[0] >= 0 or root == 0:
+        at = dual.strong.copy()
+        at[root] = 0
+        known = np.flatnonzero(at[1:] >= 0)
+        persistent = {model.labels[j]: int(at[j + 1] ^ at[0]) for j in known}
+    return Relaxation(
+        kind="loc",
+        root=root,
+        bound=dual.bound,
+        pairs=wanted,
+        d=d,
+        q=dual.d[1:].copy() if root == 0 else None,
+        x=x,
+        score=score,
+        is_tight=_is_tight(uprooted, dual.bound, score),
+        persistent=persistent,
+        relations=relations,
+    )
+
+
+def _tri(
+    model: Model, uprooted: UprootedModel, wanted: Ints, on_edges: bool, limits: Limits | None
+) -> Relaxation:
+    relaxed = tri(uprooted, limits=limits)
+    x, score = _rounded(model, uprooted, relaxed.d)
+    return Relaxation(
+        kind="tri",
+        root=None,
+        bound=relaxed.bound,
+        pairs=wanted,
+        d=relaxed.d if on_edges else extend(uprooted, relaxed.d, wanted),
+        q=None,
+        x=x,
+        score=score,
+        is_tight=_is_tight(uprooted, relaxed.bound, score) if relaxed.converged else None,
+        persistent={},
+        relations={},
+        converged=relaxed.converged,
+        rounds=relaxed.rounds,
+        n_cuts=relaxed.n_cuts,
+    )
+
+
+def _checked(pairs: npt.ArrayLike | Iterable[tuple[int, int]], n_vertices: int) -> Ints:
+    array = np.asarray(pairs)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise ModelError(f"pairs is {array.dtype} of shape {array.shape}: expected int (k, 2)")
+    if array.size and not (array.min() >= 0 and array.max() < n_vertices):
+        raise ModelError(f"pairs hold {array.min()}..{array.max()}: expected 0..{n_vertices - 1}")
+    return array.astype(np.int64)
+
+
+def _through_root(
+    uprooted: UprootedModel, edge_d: Floats, from_root: Floats, wanted: Ints
+) -> Floats:
+    i, j = wanted.T
+    known = dict(zip(map(tuple, uprooted.edges.tolist()), edge_d.tolist(), strict=True))
+    gap = np.abs(from_root[i] - from_root[j])
+    pairs = zip(np.minimum(i, j).tolist(), np.maximum(i, j).tolist(), gap.tolist(), strict=True)
+    return np.array([known.get((a, b), other) for a, b, other in pairs])
+
+
+def _rounded(model: Model, uprooted: UprootedModel, d: Floats) -> tuple[Bits, float]:
+    y = improve(uprooted, round_by_spanning_tree(uprooted, d))
+    x = y[1:] ^ y[0]
+    return x, float(model.score(x))
+
+
+def _is_tight(uprooted: UprootedModel, bound: float, score: float) -> bool | None:
+    """Compare the bound with the score; whether d is 0 or 1 says nothing where optima tie."""
+    tolerance = TOL * float(np.abs(uprooted.weights).max(initial=0.0))
+    if bound - score <= tolerance:
+        return True
+    kernel = reduce(uprooted).kernel
+    if kernel.n_vertices <= _ENUMERATED:
+        return bool(bound - enumerate_map(kernel).bound <= tolerance)
+    return None
