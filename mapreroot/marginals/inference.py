@@ -9,19 +9,27 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from mapreroot.balance import balancing_vertices
 from mapreroot.errors import ModelError
+from mapreroot.marginals.bethe import bethe
+from mapreroot.marginals.bounds import bounds
 from mapreroot.marginals.exact import exact_log_partition, exact_marginals
-from mapreroot.model import Model
-from mapreroot.rerooting import uproot
+from mapreroot.marginals.mean_field import mean_field
+from mapreroot.marginals.messages import Beliefs
+from mapreroot.marginals.trw import trw
+from mapreroot.model import TOL, Model, UprootedModel
+from mapreroot.rerooting import restore_marginals, uproot
+from mapreroot.roots import max_tw, max_w
 from mapreroot.trees import find_cycle
 from mapreroot.trees.forest import forest_log_partition, forest_marginals
 
 __all__ = ["LogPartition", "Marginals", "log_partition", "marginals"]
 
 Floats = npt.NDArray[np.float64]
-Method = Literal["exact"]
-Root = int | str | None
+Method = Literal["exact", "bethe", "trw", "mean_field"]
+Root = int | Literal["auto", "max_w", "max_tw", "uprooted"] | None
 
+METHODS = ("exact", "bethe", "trw", "mean_field")
 MEMORY = 2e9
 """Bytes that the tables of an exact method may take."""
 
@@ -37,8 +45,9 @@ class LogPartition:
     converged : bool
         False when an approximate method stopped at its iteration limit.
     lower, upper : float or None
-        Bounds on the true log Z that the method vouches for; None when it has none.
-    root : int or None
+        Bounds on the true log Z that the method vouches for (`mapreroot.marginals.bounds`); None
+        when it has none.
+    root : int, "uprooted" or None
         The vertex of M+ conditioned on; None where every table had its own root.
     method : str
         The algorithm that gave the value.
@@ -63,9 +72,10 @@ class Marginals:
     pair : ndarray, shape (m, 2, 2)
         p(x_i = a, x_j = b) for the edges (i, j) of the model.
     pair_consistent : bool
-        False when an entry of ``pair``, mapped back from another root, is negative.
+        False when an entry of ``pair``, mapped back from another root, is negative: approximate
+        beliefs on the three pairs of a triangle need not fit together.
     converged : bool
-    root : int or None
+    root : int, "uprooted" or None
     method : str
         As in `LogPartition`.
     """
@@ -79,19 +89,34 @@ class Marginals:
 
 
 def log_partition(
-    model: Model, method: Method = "exact", root: Root = None, *, memory: float = MEMORY
+    model: Model,
+    method: Method = "exact",
+    root: Root = None,
+    *,
+    memory: float = MEMORY,
+    steps: int = 0,
 ) -> LogPartition:
     """Log Z, the log of the sum of exp(score(x)) over all assignments.
 
     Parameters
     ----------
     model : Model
-    method : {"exact"}
-    root : int or "auto" or "uprooted", optional
-        A vertex of M+ (0 is the model as it is). Every root has the same log Z; by default each
-        table is rooted where it is smallest.
+    method : {"exact", "bethe", "trw", "mean_field"}
+        Elimination; the best stationary point of the Bethe free energy; the tree-reweighted
+        upper bound, with the edge appearances of the uniform spanning tree; naive mean field, a
+        lower bound. The approximate ones depend on the root.
+    root : int or {"auto", "max_w", "max_tw", "uprooted"}, optional
+        A vertex of M+ (0 is the model as it is); the vertex with the largest sum_j |W_ij| or
+        sum_j tanh(|W_ij| / 4); or M+ itself, its log 2 taken off. "auto", the default:
+
+        1. "exact" needs no root: each table has its own.
+        2. A vertex whose removal leaves M+ balanced, vertex 0 if it is one, else the lowest:
+           Bethe is then a lower bound.
+        3. Else "max_tw".
     memory : float
-        Bytes that the tables may take.
+        Bytes that the tables of "exact" may take.
+    steps : int
+        For "trw": conditional-gradient steps that lower the bound by moving the appearances.
 
     Returns
     -------
@@ -102,24 +127,51 @@ def log_partition(
     ModelError
         For an unknown method or root.
     SizeError
-        If the tables need more memory; the message forecasts treewidth and memory.
+        If "exact" needs more memory; the message forecasts treewidth and memory.
+
+    Notes
+    -----
+    Weller (2016), section 4.2. All methods are deterministic.
 
     Examples
     --------
     >>> model = Model([0, 0, 0], [(0, 1), (1, 2), (0, 2)], [-2.0, -2.0, -2.0])
     >>> round(log_partition(model).value, 6)
     3.835883
+    >>> round(log_partition(model, "bethe", root=0).value, 2)  # a frustrated cycle
+    3.94
+    >>> round(log_partition(model, "bethe", root=1).value, 6)  # a tree
+    3.835883
     """
-    vertex = _vertex(model, method, root)
-    if vertex is None and _is_forest(model):
+    _check_method(method)
+    if method != "exact":
+        uprooted = uproot(model)
+        vertex = _vertex(uprooted, root)
+        rooted = _rooted(uprooted, vertex)
+        beliefs = _approximate(rooted, method, steps)
+        shift = model.constant - (math.log(2) if vertex == "uprooted" else 0.0)
+        lower, upper = (
+            None if bound is None else bound + shift for bound in bounds(rooted, method, beliefs)
+        )
+        value = beliefs.log_z + shift
+        return LogPartition(value, beliefs.converged, lower, upper, vertex, beliefs.method)
+    own = root in (None, "auto", "uprooted")
+    if own and _is_forest(model):
         value = forest_log_partition(model.theta, model.edges, model.weights) + model.constant
         return LogPartition(value, True, value, value, 0, "forest")
-    value = exact_log_partition(uproot(model), vertex, memory) - math.log(2)
-    return LogPartition(value, True, value, value, vertex, "elimination")
+    uprooted = uproot(model)
+    given = None if own else _as_int(_vertex(uprooted, root))
+    value = exact_log_partition(uprooted, given, memory) - math.log(2)
+    return LogPartition(value, True, value, value, given, "elimination")
 
 
 def marginals(
-    model: Model, method: Method = "exact", root: Root = None, *, memory: float = MEMORY
+    model: Model,
+    method: Method = "exact",
+    root: Root = None,
+    *,
+    memory: float = MEMORY,
+    steps: int = 0,
 ) -> Marginals:
     """Single and pair marginals of p(x) = exp(score(x)) / Z.
 
@@ -129,6 +181,12 @@ def marginals(
     -------
     Marginals
 
+    Notes
+    -----
+    Answers at another root are mapped back by Lemma 2, which asks for p_r(y_j != y_0). Where M_r
+    has no edge (0, j), "exact" computes it, and the approximate methods take y_0 and y_j to be
+    independent.
+
     Examples
     --------
     >>> result = marginals(Model([0.0, 1.0], [(0, 1)], [2.0]))
@@ -137,25 +195,98 @@ def marginals(
     >>> result.pair[0].round(3).tolist()
     [[0.197, 0.197], [0.072, 0.534]]
     """
-    vertex = _vertex(model, method, root)
-    if vertex is None and _is_forest(model):
+    _check_method(method)
+    if method != "exact":
+        uprooted = uproot(model)
+        vertex = _vertex(uprooted, root)
+        beliefs = _approximate(_rooted(uprooted, vertex), method, steps)
+        p, pair = _restored(uprooted, vertex, beliefs)
+        consistent = bool(pair.min(initial=0.0) >= -TOL)
+        if consistent:
+            pair = np.maximum(pair, 0.0)
+        return Marginals(p, pair, consistent, beliefs.converged, vertex, beliefs.method)
+    own = root in (None, "auto", "uprooted")
+    if own and _is_forest(model):
         p, pair = forest_marginals(model.theta, model.edges, model.weights)
         return Marginals(p, pair, True, True, 0, "forest")
     uprooted = uproot(model)
-    _, p, pair = exact_marginals(uprooted, vertex or 0, memory)
-    inner = uprooted.edges[:, 0] != 0
-    return Marginals(p[1:], pair[inner], True, True, vertex or 0, "elimination")
+    given = 0 if own else _as_int(_vertex(uprooted, root))
+    _, p, pair = exact_marginals(uprooted, given, memory)
+    return Marginals(p[1:], pair[uprooted.edges[:, 0] != 0], True, True, given, "elimination")
 
 
-def _vertex(model: Model, method: str, root: Root) -> int | None:
-    if method != "exact":
-        raise ModelError(f"method is {method!r}: expected 'exact'")
-    if root is None or root == "auto" or root == "uprooted":
-        return None
-    if not isinstance(root, (int, np.integer)) or not 0 <= root <= model.n:
-        raise ModelError(f"root is {root!r}: expected a vertex 0..{model.n}, 'auto' or 'uprooted'")
-    return int(root)
+def _check_method(method: str) -> None:
+    if method not in METHODS:
+        raise ModelError(f"method is {method!r}: expected one of {', '.join(METHODS)}")
+
+
+def _vertex(uprooted: UprootedModel, root: Root) -> int | Literal["uprooted"]:
+    if root == "uprooted":
+        return "uprooted"
+    if root == "max_w":
+        return max_w(uprooted)
+    if root == "max_tw":
+        return max_tw(uprooted)
+    if root is None or root == "auto":
+        balanced = balancing_vertices(uprooted)
+        return balanced[0] if balanced else max_tw(uprooted)
+    if isinstance(root, (int, np.integer)) and 0 <= root < uprooted.n_vertices:
+        return int(root)
+    raise ModelError(
+        f"root is {root!r}: expected a vertex 0..{uprooted.n_vertices - 1}, 'auto', 'max_w', "
+        "'max_tw' or 'uprooted'"
+    )
+
+
+def _as_int(vertex: int | Literal["uprooted"]) -> int:
+    assert isinstance(vertex, int)
+    return vertex
 
 
 def _is_forest(model: Model) -> bool:
     return model.m < max(model.n, 1) and find_cycle(model.n, model.edges) is None
+
+
+def _rooted(uprooted: UprootedModel, vertex: int | Literal["uprooted"]) -> Model:
+    if vertex == "uprooted":
+        return Model(np.zeros(uprooted.n_vertices), uprooted.edges, uprooted.weights)
+    return uprooted.reroot(vertex)
+
+
+def _approximate(rooted: Model, method: str, steps: int) -> Beliefs:
+    given = rooted.theta, rooted.edges, rooted.weights
+    if method == "bethe":
+        return bethe(*given)
+    if method == "trw":
+        return trw(*given, steps=steps)
+    return mean_field(*given)
+
+
+def _restored(
+    uprooted: UprootedModel, vertex: int | Literal["uprooted"], beliefs: Beliefs
+) -> tuple[Floats, Floats]:
+    """Single and pair beliefs of the user's model from those at another root."""
+    i, j = uprooted.edges.T
+    inner = i != 0
+    if vertex == 0:
+        return beliefs.p, beliefs.pair
+    differ = np.empty(uprooted.m)
+    if vertex == "uprooted":
+        q = beliefs.p
+        differ[:] = beliefs.pair[:, 0, 1] + beliefs.pair[:, 1, 0]
+    else:
+        q = np.insert(beliefs.p, vertex, 0.0)
+        at_root = (i == vertex) | (j == vertex)
+        differ[at_root] = q[i[at_root] + j[at_root] - vertex]
+        differ[~at_root] = beliefs.pair[:, 0, 1] + beliefs.pair[:, 1, 0]
+    from_0 = q * (1 - q[0]) + q[0] * (1 - q)
+    from_0[j[~inner]] = differ[~inner]
+    if vertex == "uprooted":
+        p = from_0[1:]
+    else:
+        p = restore_marginals(beliefs.p, np.delete(from_0, vertex), vertex)
+    pi, pj, d = p[i[inner] - 1], p[j[inner] - 1], differ[inner]
+    pair = np.empty((len(d), 2, 2))
+    pair[:, 0, 0], pair[:, 0, 1] = 1 - (pi + pj + d) / 2, (d + pj - pi) / 2
+    pair[:, 1, 0], pair[:, 1, 1] = (d + pi - pj) / 2, (pi + pj - d) / 2
+    return p, pair
