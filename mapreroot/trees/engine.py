@@ -11,7 +11,7 @@ from mapreroot.errors import ModelError
 from mapreroot.trees import binary, general
 from mapreroot.trees.cover import TreeCover
 from mapreroot.trees.extended import LOG_UP, Floats, log_of
-from mapreroot.trees.inputs import Rows, flat_factors, flat_rows, vertices_of
+from mapreroot.trees.inputs import Rows, flat_factors, flat_rows, numbers, vertices_of
 from mapreroot.trees.records import positions, records
 from mapreroot.trees.rooting import Ints
 
@@ -155,6 +155,7 @@ class OnlineTree:
         cover = self.cover
         one = slice(e, e + 1)
         K = self._records.K[self._position]
+        numbers(matrix, "matrix")
         flat, starts = flat_factors(np.asarray(matrix)[None], cover.edges[one], K)
         owner = self._position[cover.edge_parent[one]]
         general.write_tables(
@@ -170,8 +171,7 @@ class OnlineTree:
             raise ModelError(
                 f"row has shape {flat.shape}: vertex {v} has {self._records.K[x]} labels"
             )
-        flat, _, _ = flat_rows(flat[None], 1, "row")
-        general.write_row(self._records, x, flat, 0, times)
+        general.write_row(self._records, x, numbers(flat, "row"), 0, times)
         self._climb(x)
 
     def _climb(self, x: int) -> None:

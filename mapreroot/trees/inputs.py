@@ -11,7 +11,7 @@ from mapreroot.errors import ModelError
 from mapreroot.trees.cover import Ids
 from mapreroot.trees.rooting import Ints
 
-__all__ = ["Rows", "flat_factors", "flat_rows", "vertices_of"]
+__all__ = ["Rows", "flat_factors", "flat_rows", "numbers", "vertices_of"]
 
 Rows = ArrayLike | Sequence[ArrayLike]
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ def flat_rows(rows: Rows, count: int, name: str, k: Ids | None = None) -> tuple[
         if array.ndim != 2 or len(array) != count or not array.shape[1]:
             raise ModelError(f"{name} has shape {array.shape}: expected {count} rows of numbers")
         lengths = np.full(count, array.shape[1], np.int32)
-        flat = _numbers(array.ravel(), name, array.shape[1])
+        flat = numbers(array, name)
         starts = np.arange(count) * array.shape[1]
     else:
         listed = [np.atleast_1d(np.asarray(row)) for row in rows]  # type: ignore[union-attr]
@@ -55,7 +55,7 @@ def flat_rows(rows: Rows, count: int, name: str, k: Ids | None = None) -> tuple[
         for i, row in enumerate(listed):
             if row.ndim != 1 or not len(row):
                 raise ModelError(f"{name}[{i}] has shape {row.shape}: expected a row of numbers")
-            _numbers(row, f"{name}[{i}]")
+            numbers(row, f"{name}[{i}]")
         lengths = np.array([len(row) for row in listed], np.int32)
         flat = np.concatenate(listed).astype(np.float64)
         starts = np.append(0, np.cumsum(lengths[:-1], dtype=np.int64))
@@ -93,11 +93,11 @@ def flat_factors(factors: Rows, edges: Ids, k: Ids) -> tuple[Floats, Ints]:
     expected = k[edges]
     if array is not None and array.ndim == 2 and array.size:
         _fits(np.broadcast_to(array.shape, (m, 2)), expected, edges, "the shared factor")
-        return _numbers(array.ravel(), "factors", array.shape[1]), np.zeros(m, np.int64)
+        return numbers(array, "factors"), np.zeros(m, np.int64)
     if array is not None and array.ndim == 3 and len(array) == m:
         _fits(np.broadcast_to(array.shape[1:], (m, 2)), expected, edges, "its factor")
         size = array.shape[1] * array.shape[2]
-        return _numbers(array.ravel(), "factors", size), np.arange(m) * size
+        return numbers(array, "factors"), np.arange(m) * size
     if m == 0 and (array is None or array.size == 0):
         return np.empty(0), np.empty(0, np.int64)
     if array is not None:
@@ -111,7 +111,7 @@ def flat_factors(factors: Rows, edges: Ids, k: Ids) -> tuple[Floats, Ints]:
         if matrix.ndim != 2:
             raise ModelError(f"factors[{e}] has shape {matrix.shape}: expected a matrix")
     _fits(np.array([matrix.shape for matrix in listed]), expected, edges, "its factor")
-    flat = [_numbers(matrix.ravel(), f"factors[{e}]") for e, matrix in enumerate(listed)]
+    flat = [numbers(matrix, f"factors[{e}]") for e, matrix in enumerate(listed)]
     sizes = [matrix.size for matrix in listed]
     return np.concatenate(flat), np.append(0, np.cumsum(sizes[:-1], dtype=np.int64))
 
@@ -134,17 +134,19 @@ def _rectangular(rows: Rows) -> NDArray[np.generic] | None:
         return None
 
 
-def _numbers(values: NDArray[np.generic], name: str, width: int = 0) -> Floats:
+def numbers(values: ArrayLike, name: str) -> Floats:
+    """Give `values` as a flat array, or raise ModelError naming the first bad entry."""
     try:
-        numbers = np.ascontiguousarray(values, np.float64)
+        array = np.ascontiguousarray(values, np.float64)
     except (TypeError, ValueError):
         raise ModelError(f"{name} holds something that is not a number") from None
-    wrong = ~((numbers >= 0) & (numbers < np.inf))
+    flat = array.ravel()
+    wrong = ~((flat >= 0) & (flat < np.inf))
     if wrong.any():
         i = int(np.flatnonzero(wrong)[0])
-        where = f"{name}[{i // width}], entry {i % width}," if width else f"{name}, entry {i},"
-        raise ModelError(f"{where} is {numbers[i]}: factors and data are finite and not negative")
-    return numbers
+        at = ", ".join(str(j) for j in np.unravel_index(i, array.shape))
+        raise ModelError(f"{name}[{at}] is {flat[i]}: it must be finite and not negative")
+    return flat
 
 
 def _fits(shapes: Ints, expected: Ids, edges: Ids, what: str) -> None:
