@@ -242,7 +242,7 @@ def solve(
     >>> frustrated = Model([0.2, 0, 0], [(0, 1), (1, 2), (0, 2)], [-1, -1, -1])
     >>> result = solve(frustrated)
     >>> result.score, result.status, result.method
-    (1.2, 'optimal', 'maxflow')
+    (1.2, 'optimal', 'tree')
     """
     limits = Limits(time_limit, nodes)
     uprooted = uproot(model)
@@ -312,7 +312,7 @@ def _judge(
         # that 2-SAT allows, the penalties keep an ascent inside.
         allowed = np.concatenate([[0], satisfying(model.forbidden, model.n)]).astype(np.int8)
         score, x = mapped(improve(uprooted, allowed))
-    return x, score, max(score, bound)
+    return x, score, float(max(score, bound))
 
 
 def _check(
