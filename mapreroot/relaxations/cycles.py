@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mapreroot.errors import SolverError
-from mapreroot.limits import Limits
+from mapreroot.limits import Limits, StopReason
 from mapreroot.model import TOL, UprootedModel
 from mapreroot.relaxations.highs import new_highs
 from mapreroot.relaxations.separation import Cuts, Separator
@@ -249,7 +249,7 @@ class CycleLP:
         self.y = np.concatenate([self.y, np.zeros(k)])
         self._age = np.concatenate([self._age, np.zeros(k, np.int64)])
 
-    def solve(self, limits: Limits | None = None) -> str | None:
+    def solve(self, limits: Limits | None = None) -> StopReason | None:
         """Optimise over the cuts at hand.
 
         Returns
@@ -355,7 +355,7 @@ class CycleRelaxation:
     y: Floats
     rounds: int
     converged: bool
-    stopped: str | None
+    stopped: StopReason | None
     iterations: int
     lp_seconds: float
     separation_seconds: float
@@ -443,7 +443,7 @@ def cutting_planes(
     value, best = lp.bound(), (lp.cuts, lp.y)
     rounds, before, lp_seconds, separation_seconds = 0, lp.iterations, 0.0, 0.0
     converged = False
-    stopped: str | None = None
+    stopped: StopReason | None = None
     try:
         while True:
             clock = process_time()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mapreroot.model import UprootedModel
 
-__all__ = ["extend"]
+__all__ = ["PartialSemimetric", "extend"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -45,20 +45,39 @@ def extend(uprooted: UprootedModel, d: Floats, pairs: Ints) -> Floats:
     >>> extend(path, np.array([1.0, 0.75]), np.array([[0, 2], [1, 2]])).tolist()
     [0.25, 0.75]
     """
-    near: list[dict[int, float]] = [{} for _ in range(uprooted.n_vertices)]
+    metric = PartialSemimetric(uprooted.n_vertices)
     for (u, v), value in zip(uprooted.edges.tolist(), d.tolist(), strict=True):
-        near[u][v] = near[v][u] = min(max(value, 0.0), 1.0)
-    values = []
-    for u, v in np.asarray(pairs).tolist():
+        metric.join(u, v, value)
+    return np.array([metric.between(u, v) for u, v in np.asarray(pairs).tolist()])
+
+
+class PartialSemimetric:
+    """d on some pairs of n vertices, satisfying their cycle inequalities, that can grow.
+
+    Examples
+    --------
+    >>> metric = PartialSemimetric(3)
+    >>> metric.join(0, 1, 1.0)
+    >>> metric.join(1, 2, 0.75)
+    >>> metric.between(0, 2)
+    0.25
+    """
+
+    def __init__(self, n_vertices: int) -> None:
+        self._near: list[dict[int, float]] = [{} for _ in range(n_vertices)]
+
+    def join(self, u: int, v: int, d: float) -> None:
+        """Set d of a pair, to a value that the caller knows to be consistent."""
+        self._near[u][v] = self._near[v][u] = min(max(d, 0.0), 1.0)
+
+    def between(self, u: int, v: int) -> float:
+        """Give d of a pair; a new one gets the middle of what is possible, and keeps it."""
         if u == v:
-            values.append(0.0)
-            continue
-        if v not in near[u]:
-            same, opposite = _distances(near, u, v)
-            low, high = max(0.0, 1 - opposite), min(1.0, same)
-            near[u][v] = near[v][u] = (low + high) / 2
-        values.append(near[u][v])
-    return np.array(values)
+            return 0.0
+        if v not in self._near[u]:
+            same, opposite = _distances(self._near, u, v)
+            self.join(u, v, (max(0.0, 1 - opposite) + min(1.0, same)) / 2)
+        return self._near[u][v]
 
 
 def _distances(near: list[dict[int, float]], u: int, v: int) -> tuple[float, float]:
