@@ -63,7 +63,7 @@ def bethe(
     convex = np.maximum(np.diff(graph.start) / 2 - 1, 0.0)
     spin = 2 * mean_field(theta, edges, weights, restarts=12).p - 1
     runs = [
-        ("belief propagation", np.zeros(n), 1, min(limit, 500), theta),
+        ("belief propagation", np.zeros(n), 1, min(limit, 200), theta),
         ("double loop", convex, 10, limit, theta),
         ("double loop", convex, 10, limit, 2 * np.arctanh(0.999 * spin)),
     ]

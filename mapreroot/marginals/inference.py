@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -23,7 +23,7 @@ from mapreroot.roots import max_tw, max_w
 from mapreroot.trees import find_cycle
 from mapreroot.trees.forest import forest_log_partition, forest_marginals
 
-__all__ = ["LogPartition", "Marginals", "log_partition", "marginals"]
+__all__ = ["LogPartition", "Marginals", "approximate", "log_partition", "marginals"]
 
 Floats = npt.NDArray[np.float64]
 Method = Literal["exact", "bethe", "trw", "mean_field"]
@@ -147,14 +147,13 @@ def log_partition(
     if method != "exact":
         uprooted = uproot(model)
         vertex = _vertex(uprooted, root)
-        rooted = _rooted(uprooted, vertex)
-        beliefs = _approximate(rooted, method, steps)
-        shift = model.constant - (math.log(2) if vertex == "uprooted" else 0.0)
+        found = approximate(uprooted, vertex, method, steps)
+        value = found.log_z + model.constant
         lower, upper = (
-            None if bound is None else bound + shift for bound in bounds(rooted, method, beliefs)
+            None if bound is None else bound + model.constant
+            for bound in bounds(_rooted(uprooted, vertex), method, found)
         )
-        value = beliefs.log_z + shift
-        return LogPartition(value, beliefs.converged, lower, upper, vertex, beliefs.method)
+        return LogPartition(value, found.converged, lower, upper, vertex, found.method)
     own = root in (None, "auto", "uprooted")
     if own and _is_forest(model):
         value = forest_log_partition(model.theta, model.edges, model.weights) + model.constant
@@ -199,12 +198,12 @@ def marginals(
     if method != "exact":
         uprooted = uproot(model)
         vertex = _vertex(uprooted, root)
-        beliefs = _approximate(_rooted(uprooted, vertex), method, steps)
-        p, pair = _restored(uprooted, vertex, beliefs)
+        found = approximate(uprooted, vertex, method, steps)
+        pair = found.pair
         consistent = bool(pair.min(initial=0.0) >= -TOL)
         if consistent:
             pair = np.maximum(pair, 0.0)
-        return Marginals(p, pair, consistent, beliefs.converged, vertex, beliefs.method)
+        return Marginals(found.p, pair, consistent, found.converged, vertex, found.method)
     own = root in (None, "auto", "uprooted")
     if own and _is_forest(model):
         p, pair = forest_marginals(model.theta, model.edges, model.weights)
@@ -213,6 +212,38 @@ def marginals(
     given = 0 if own else _as_int(_vertex(uprooted, root))
     _, p, pair = exact_marginals(uprooted, given, memory)
     return Marginals(p[1:], pair[uprooted.edges[:, 0] != 0], True, True, given, "elimination")
+
+
+def approximate(
+    uprooted: UprootedModel, vertex: int | Literal["uprooted"], method: str, steps: int = 0
+) -> Beliefs:
+    """Run an approximate method at one root, and map what it says back to the user's model.
+
+    Parameters
+    ----------
+    uprooted : UprootedModel
+    vertex : int or "uprooted"
+    method : {"bethe", "trw", "mean_field"}
+    steps : int
+        As in `log_partition`.
+
+    Returns
+    -------
+    Beliefs
+        log Z of M without the constant, and beliefs in the variables and edges of M. Pair
+        beliefs are those of the method at root 0, elsewhere what p and p(x_i != x_j) imply.
+    """
+    rooted = _rooted(uprooted, vertex)
+    given = rooted.theta, rooted.edges, rooted.weights
+    if method == "bethe":
+        found = bethe(*given)
+    elif method == "trw":
+        found = trw(*given, steps=steps)
+    else:
+        found = mean_field(*given)
+    p, pair = _restored(uprooted, vertex, found)
+    log_z = found.log_z - (math.log(2) if vertex == "uprooted" else 0.0)
+    return replace(found, log_z=log_z, p=p, pair=pair)
 
 
 def _check_method(method: str) -> None:
@@ -251,15 +282,6 @@ def _rooted(uprooted: UprootedModel, vertex: int | Literal["uprooted"]) -> Model
     if vertex == "uprooted":
         return Model(np.zeros(uprooted.n_vertices), uprooted.edges, uprooted.weights)
     return uprooted.reroot(vertex)
-
-
-def _approximate(rooted: Model, method: str, steps: int) -> Beliefs:
-    given = rooted.theta, rooted.edges, rooted.weights
-    if method == "bethe":
-        return bethe(*given)
-    if method == "trw":
-        return trw(*given, steps=steps)
-    return mean_field(*given)
 
 
 def _restored(

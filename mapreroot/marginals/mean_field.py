@@ -10,6 +10,8 @@ from mapreroot.marginals.messages import TOLERANCE, Beliefs, Graph, tree_signs
 
 __all__ = ["mean_field"]
 
+COARSE = 1e-3
+"""Largest change of a belief that ends a run, but for the last one."""
 COOLING = 0.95
 """Factor by which a sweep lowers the temperature of a start that is cooled."""
 
@@ -21,7 +23,7 @@ def mean_field(
     theta: Floats,
     edges: Ints,
     weights: Floats,
-    restarts: int = 60,
+    restarts: int = 48,
     tolerance: float = TOLERANCE,
     limit: int = 2000,
 ) -> Beliefs:
@@ -92,11 +94,15 @@ def _ascend(
 ) -> tuple[float, Floats, int, float]:  # fmt: skip
     """Best value over all starts, its spins 2 p - 1, its sweeps and last change."""
     n = len(theta)
-    best, best_spin, best_sweeps, best_change = -np.inf, np.zeros(n), 0, np.inf
-    for k in range(len(starts)):
-        s = starts[k].copy()
-        heat = heats[k]
-        sweeps, change = 0, np.inf
+    best, best_sweeps, change = -np.inf, 0, np.inf
+    best_spin, s = np.zeros(n), np.empty(n)
+    for k in range(len(starts) + 1):
+        if k < len(starts):
+            s[:] = starts[k]
+            heat, enough, sweeps = heats[k], max(COARSE, tolerance), 0
+        else:  # the winner again, to the end
+            s[:] = best_spin
+            heat, enough, sweeps = 1.0, tolerance, best_sweeps
         while sweeps < limit:
             change = 0.0
             for i in range(n):
@@ -110,14 +116,14 @@ def _ascend(
             sweeps += 1
             if heat > 1:
                 heat = max(1.0, heat * COOLING)
-            elif change < tolerance:
+            elif change < enough:
                 break
         value = 0.0
         for i in range(n):
             value += theta[i] * (1 + s[i]) / 2 + _entropy(s[i])
         for e in range(len(edges)):
             value -= weights[e] / 4 * (1 - s[edges[e, 0]] * s[edges[e, 1]])
-        if value > best:
-            best, best_sweeps, best_change = value, sweeps, change
+        if value > best or k == len(starts):
+            best, best_sweeps = value, sweeps
             best_spin[:] = s
-    return best, best_spin, best_sweeps, best_change
+    return best, best_spin, best_sweeps, change

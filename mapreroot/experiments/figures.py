@@ -1,0 +1,87 @@
+"""Figures of the paper's section 6, laid out like its Figure 3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["draw_figures"]
+
+STYLES = {
+    "original": ("M (original)", "black", "o", "-"),
+    "uprooted": ("M+", "tab:purple", "s", ":"),
+    "worst": ("worst root", "tab:red", "v", "--"),
+    "best": ("best root", "tab:green", "^", "--"),
+    "max_w": ("maxW", "tab:orange", "x", "-"),
+    "max_tw": ("maxtW", "tab:blue", "d", "-"),
+}
+MEASURES = (("log_z_error", "error of log Z"), ("l1", "l1 error of marginals"))
+
+
+def draw_figures(summary: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
+    """Draw one figure for each family, kind and method: errors against Wmax.
+
+    Parameters
+    ----------
+    summary : list of dict
+        As `mapreroot.experiments.paper.summarise` gives it.
+    folder : Path
+        Where ``family_kind_method.png`` go.
+
+    Returns
+    -------
+    list of Path
+        Empty without matplotlib.
+
+    Notes
+    -----
+    Columns are the ranges of singletons, the upper row is log Z, the lower one the marginals;
+    bars are standard errors.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return []
+    paths = []
+    for family, kind, method in _distinct(summary, "family", "kind", "method"):
+        part = [
+            line
+            for line in summary
+            if (line["family"], line["kind"], line["method"]) == (family, kind, method)
+        ]
+        ranges = [name for (name,) in _distinct(part, "singletons")]
+        figure = Figure(figsize=(3.6 * len(ranges), 5.6), layout="constrained")
+        axes = figure.subplots(2, len(ranges), squeeze=False, sharex=True)
+        for column, singletons in enumerate(ranges):
+            for row, (measure, title) in enumerate(MEASURES):
+                axis = axes[row, column]
+                for rooting, (label, colour, marker, dash) in STYLES.items():
+                    curve = sorted(
+                        (line["w_max"], line[measure], line[measure + "_se"])
+                        for line in part
+                        if line["singletons"] == singletons and line["rooting"] == rooting
+                    )
+                    if curve:
+                        w, mean, error = zip(*curve, strict=True)
+                        axis.errorbar(
+                            w, mean, error, label=label, color=colour, marker=marker,
+                            linestyle=dash, markersize=4, linewidth=1, capsize=2,
+                        )  # fmt: skip
+                axis.set_ylim(bottom=0)
+                if row == 0:
+                    axis.set_title(f"{singletons} singletons")
+                else:
+                    axis.set_xlabel("Wmax")
+                if column == 0:
+                    axis.set_ylabel(title)
+        axes[0, 0].legend(fontsize="small")
+        figure.suptitle(f"{family}, {kind}, {method.replace('_', ' ')}")
+        path = folder / f"{family}_{kind}_{method}.png"
+        figure.savefig(path, dpi=120)
+        paths.append(path)
+    return paths
+
+
+def _distinct(rows: Sequence[dict[str, Any]], *names: str) -> list[tuple[Any, ...]]:
+    return list(dict.fromkeys(tuple(row[name] for name in names) for row in rows))
