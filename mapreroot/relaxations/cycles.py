@@ -21,14 +21,14 @@ import numpy.typing as npt
 from mapreroot.errors import SolverError
 from mapreroot.limits import Limits, StopReason
 from mapreroot.model import TOL, UprootedModel
+from mapreroot.relaxations.cuts import Cuts, dual_bound
 from mapreroot.relaxations.highs import new_highs
-from mapreroot.relaxations.separation import Cuts, Separator
+from mapreroot.relaxations.separation import Separator
 
 __all__ = [
     "CycleLP",
     "CycleRelaxation",
     "cutting_planes",
-    "dual_bound",
     "round_down",
     "score_step",
     "solve_cycle_lp",
@@ -94,64 +94,6 @@ def round_down(bound: float, constant: float, step: float) -> float:
         return bound
     times = (Fraction(bound) - Fraction(constant)) // Fraction(step)
     return min(bound, float(Fraction(constant) + times * Fraction(step)))
-
-
-def dual_bound(
-    constant: float, c: Floats, lower: Floats, upper: Floats, cuts: Cuts, y: Floats
-) -> tuple[float, Floats]:
-    """Bound ``max constant + c @ d`` over a box and cycle inequalities, rigorously.
-
-    Parameters
-    ----------
-    constant : float
-    c, lower, upper : ndarray, shape (m,)
-        Objective and box.
-    cuts : Cuts
-        k inequalities.
-    y : ndarray, shape (k,)
-        Any multipliers. What is negative counts as 0.
-
-    Returns
-    -------
-    bound : float
-        ``constant + y @ b + sum of max r_e d_e over the box``, r = c - A'y. No point that
-        satisfies the inequalities has a larger objective, whatever y is: weak duality.
-    r : ndarray, shape (m,)
-        The reduced costs.
-
-    Notes
-    -----
-    The bound holds for the exact numbers, not only up to rounding. The multipliers are first
-    rounded down to a grid, multiples of one power of two, so coarse (2**-52 of their sum) that A'y
-    and y @ b come out exact in floating point; this changes the value a little but not the
-    truth of the inequality. Each r_e then takes one subtraction, and its product with the box
-    another, both moved outward by one unit in the last place. The terms are added by
-    `math.fsum`, which rounds once, and that is moved outward too. O(m + nonzeros).
-
-    Examples
-    --------
-    >>> triangle = Cuts(np.array([0, 3]), np.array([0, 1, 2]), np.array([True, True, True]))
-    >>> zero, one = np.zeros(3), np.ones(3)
-    >>> bound, r = dual_bound(0.0, one, zero, one, triangle, np.array([1.0]))
-    >>> abs(bound - 2) < 1e-12, r.tolist()
-    (True, [0.0, 0.0, 0.0])
-    """
-    y = np.maximum(y, 0.0)
-    y[~np.isfinite(y)] = 0.0
-    most = float((y * np.diff(cuts.start)).sum())
-    if most > 0:
-        grid = math.ldexp(1.0, math.frexp(most)[1] - 51)
-        y = np.floor(y / grid) * grid
-    into = np.bincount(cuts.edge, (y[cuts.row] * cuts.sign), len(c))
-    r = c - into
-    inexact = (into != 0) & (r != c)
-    high = np.where(inexact, np.nextafter(r, np.inf), r)
-    low = np.where(inexact, np.nextafter(r, -np.inf), r)
-    gain = np.maximum(high * upper, low * lower)
-    if not (((lower == 0) | (lower == 1)) & ((upper == 0) | (upper == 1))).all():
-        gain = np.nextafter(gain, np.inf)
-    total = math.fsum([constant, *(y * cuts.rhs).tolist(), *gain[gain != 0].tolist()])
-    return math.nextafter(total, math.inf), r
 
 
 class CycleLP:
@@ -295,12 +237,16 @@ class CycleLP:
         """Give `bound` with the reduced costs it rests on: what fixes edges in a search."""
         return dual_bound(self.uprooted.constant, self.c, self.lower, self.upper, self.cuts, self.y)
 
-    def separate(self, wanted: int | None = None) -> Cuts:
+    def separate(self) -> Cuts:
         """Find inequalities that d violates; none only if there are none."""
-        wanted = wanted or max(20, self.uprooted.n_vertices // 3)
-        cuts = self.separator.triangle_cuts(self.d, wanted)
-        if len(cuts) < wanted / 2:
-            cuts += self.separator.cycle_cuts(self.d, wanted, penalty=0.05)
+        n, m = self.uprooted.n_vertices, self.uprooted.m
+        finder, d = self.separator, self.d
+        if self.interior:
+            cuts = finder.triangle_cuts(d, 5 * m, per_edge=16)
+            return cuts if len(cuts) else finder.cycle_cuts(d, n)
+        cuts = finder.triangle_cuts(d, m, per_edge=3)
+        if len(cuts) < n / 6:
+            cuts += finder.best(finder.cycle_cuts(d, n, penalty=0.05), d, n, per_edge=3)
         return cuts
 
     def purge(self, patience: int = PATIENCE) -> None:

@@ -4,7 +4,7 @@ Every reduction used keeps the optimum of TRI, not only that of MAP:
 
 * what roof duality ties may be overwritten in any locally consistent pseudomarginal without loss;
 * across a heavy edge uv, moving u onto v gains W_uv d_uv / 2 and loses at most as much on the
-  other edges, because \\|d_ux - d_vx\\| <= d_uv;
+  other edges, because d_ux and d_vx are within d_uv of each other;
 * the semimetrics of K_3 and K_4 are the convex hulls of their cuts, and those of a triangle have
   unique barycentric coordinates, so removing a vertex of degree 3 leaves a function of the
   triangle that is linear: the star-triangle transformation;
@@ -119,7 +119,7 @@ def tri(
     --------
     >>> frustrated = UprootedModel(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -2.0, -2.0])
     >>> relaxation = tri(frustrated)
-    >>> relaxation.bound, relaxation.d.sum()
+    >>> relaxation.bound, relaxation.d.sum().item()
     (2.0, 2.0)
     """
     limits = limits or Limits()
@@ -222,7 +222,7 @@ def _map_back(uprooted: UprootedModel, reduction: Reduction, d: Floats) -> Float
             alone = (between(one, two) + between(one, other) - between(two, other)) / 2
             metric.join(count + k, one >> 1, 1 - alone if one & 1 else alone)
     u, v = uprooted.edges.T
-    full = (sign[u] ^ sign[v]).astype(np.float64)
+    full: Floats = (sign[u] ^ sign[v]).astype(np.float64)
     for e in np.flatnonzero(group[u] != group[v]).tolist():
         a, b = int(u[e]), int(v[e])
         full[e] = between(2 * int(group[a]) + int(sign[a]), 2 * int(group[b]) + int(sign[b]))
@@ -249,18 +249,17 @@ def _classes(steps: Ints, group: Ints, sign: Ints, count: int) -> Ints:
             for c in range(3):
                 v, s = steps[k, 2 + c] >> 1, steps[k, 2 + c] & 1
                 three[c] = 2 * group[v] + (sign[v] ^ s)
-            a, b, c = three
-            if a == b or a == c or b == c ^ 1:
-                decided = a
+            a, b, c = three[0], three[1], three[2]
+            if a in (b, c) or b == c ^ 1:
+                group[u], sign[u] = a >> 1, a & 1
             elif b == c or a == c ^ 1:
-                decided = b
+                group[u], sign[u] = b >> 1, b & 1
             elif a == b ^ 1:
-                decided = c
+                group[u], sign[u] = c >> 1, c & 1
             else:
                 follows[new] = three
-                decided = 2 * (count + new)
+                group[u], sign[u] = count + new, 0
                 new += 1
-            group[u], sign[u] = decided >> 1, decided & 1
         else:
             v, s = steps[k, 2] >> 1, steps[k, 2] & 1
             group[u], sign[u] = group[v], sign[v] ^ s
