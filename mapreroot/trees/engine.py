@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,7 +45,7 @@ class OnlineTree:
         elif cover.n != n or not np.array_equal(cover.edges, np.reshape(edges, (-1, 2))):
             raise ModelError("the cover was made for other edges than these")
         self.cover = cover
-        matrices, matrix_starts = flat_factors(factors, cover.edges, k)
+        matrices, matrix_starts = flat_factors(factors, cover.edges, k[cover.edges])
         self._position = positions(cover)
         self._records = records(cover, self._position, k)
         # Vectors for every depth of the cover, s included.
@@ -61,6 +62,15 @@ class OnlineTree:
             binary.sweep(R, np.ones(n + 1, np.bool_), self._maximise)
         else:
             general.sweep(R, np.ones(n + 1, np.bool_), self._maximise, S, SE)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The int32 of the records are the doubles' own memory, and a copy must keep it so.
+        R = self._records
+        return vars(self) | {"_records": R._replace(I=np.empty(0, np.int32))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        R = state["_records"]
+        vars(self).update(state, _records=R._replace(I=R.F.view(np.int32)))
 
     @property
     def n(self) -> int:
@@ -154,9 +164,10 @@ class OnlineTree:
         e = self._edge(e)
         cover = self.cover
         one = slice(e, e + 1)
-        K = self._records.K[self._position]
         numbers(matrix, "matrix")
-        flat, starts = flat_factors(np.asarray(matrix)[None], cover.edges[one], K)
+        ends = cover.edges[one]
+        shape = self._records.K[self._position[ends]]
+        flat, starts = flat_factors(np.asarray(matrix)[None], ends, shape)
         owner = self._position[cover.edge_parent[one]]
         general.write_tables(
             self._records, owner, cover.edge_slot[one], cover.edge_top[one], flat, starts
@@ -182,12 +193,12 @@ class OnlineTree:
             general.climb(R, x, self._maximise, self._scratch, self._scratch_exponents)
 
     def _vertex(self, v: int) -> int:
-        if not 0 <= v < self.n:
+        if not (isinstance(v, Integral) and 0 <= v < self.n):
             raise ModelError(f"vertex {v} does not exist: vertices are 0..{self.n - 1}")
         return int(v)
 
     def _edge(self, e: int) -> int:
-        if not 0 <= e < len(self.cover.edges):
+        if not (isinstance(e, Integral) and 0 <= e < len(self.cover.edges)):
             raise ModelError(f"edge {e} does not exist: edges are 0..{len(self.cover.edges) - 1}")
         return int(e)
 
@@ -267,7 +278,7 @@ class OnlineTree:
         return starts, np.empty(ends[-1] if len(ends) else 0)
 
     def _shaped(self, at: NDArray[np.int32], out: Floats, starts: Ints) -> list[Floats] | Floats:
-        k = self._records.K
-        if (k[1:] == self._k_max).all():
-            return out.reshape(len(at), self._k_max)
-        return [out[s : s + c] for s, c in zip(starts, k[at], strict=True)]
+        R = self._records
+        if R.k > 0:
+            return out.reshape(len(at), R.k)
+        return [out[s : s + c] for s, c in zip(starts, R.K[at], strict=True)]

@@ -81,7 +81,8 @@ class TreeHedge:
         self.eta = float(eta)
         self.tree = OnlineSumProduct(n, edges, factors, data, cover)
         self._rows, self._row_starts, self._k = flat_rows(data, n, "data")
-        self._factors, self._factor_starts = flat_factors(factors, self.tree.cover.edges, self._k)
+        u_v = self.tree.cover.edges
+        self._factors, self._factor_starts = flat_factors(factors, u_v, self._k[u_v])
         self._log_prior_total = self.tree.log_partition
         if self._log_prior_total == -math.inf:
             raise InfeasibleError("every labelling has prior weight 0: there is none to follow")

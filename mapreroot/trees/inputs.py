@@ -65,7 +65,7 @@ def flat_rows(rows: Rows, count: int, name: str, k: Ids | None = None) -> tuple[
     return flat, starts, lengths
 
 
-def flat_factors(factors: Rows, edges: Ids, k: Ids) -> tuple[Floats, Ints]:
+def flat_factors(factors: Rows, edges: Ids, shapes: Ids) -> tuple[Floats, Ints]:
     """Lay edge factors end to end.
 
     Parameters
@@ -74,8 +74,8 @@ def flat_factors(factors: Rows, edges: Ids, k: Ids) -> tuple[Floats, Ints]:
         One matrix for all edges, an (m, k_u, k_v) array, or a list of m matrices.
     edges : numpy.ndarray
         (m, 2) vertices.
-    k : numpy.ndarray
-        (n,) label counts.
+    shapes : numpy.ndarray
+        (m, 2) label counts of the edges' vertices.
 
     Returns
     -------
@@ -90,12 +90,11 @@ def flat_factors(factors: Rows, edges: Ids, k: Ids) -> tuple[Floats, Ints]:
     """
     m = len(edges)
     array = factors if isinstance(factors, np.ndarray) else _rectangular(factors)
-    expected = k[edges]
     if array is not None and array.ndim == 2 and array.size:
-        _fits(np.broadcast_to(array.shape, (m, 2)), expected, edges, "the shared factor")
+        _fits(np.broadcast_to(array.shape, (m, 2)), shapes, edges, "the shared factor")
         return numbers(array, "factors"), np.zeros(m, np.int64)
     if array is not None and array.ndim == 3 and len(array) == m:
-        _fits(np.broadcast_to(array.shape[1:], (m, 2)), expected, edges, "its factor")
+        _fits(np.broadcast_to(array.shape[1:], (m, 2)), shapes, edges, "its factor")
         size = array.shape[1] * array.shape[2]
         return numbers(array, "factors"), np.arange(m) * size
     if m == 0 and (array is None or array.size == 0):
@@ -110,7 +109,7 @@ def flat_factors(factors: Rows, edges: Ids, k: Ids) -> tuple[Floats, Ints]:
     for e, matrix in enumerate(listed):
         if matrix.ndim != 2:
             raise ModelError(f"factors[{e}] has shape {matrix.shape}: expected a matrix")
-    _fits(np.array([matrix.shape for matrix in listed]), expected, edges, "its factor")
+    _fits(np.array([matrix.shape for matrix in listed]), shapes, edges, "its factor")
     flat = [numbers(matrix, f"factors[{e}]") for e, matrix in enumerate(listed)]
     sizes = [matrix.size for matrix in listed]
     return np.concatenate(flat), np.append(0, np.cumsum(sizes[:-1], dtype=np.int64))
@@ -149,12 +148,12 @@ def numbers(values: ArrayLike, name: str) -> Floats:
     return flat
 
 
-def _fits(shapes: Ints, expected: Ids, edges: Ids, what: str) -> None:
-    wrong = np.flatnonzero((shapes != expected).any(axis=1))
+def _fits(found: Ints, expected: Ids, edges: Ids, what: str) -> None:
+    wrong = np.flatnonzero((found != expected).any(axis=1))
     if len(wrong):
         e = int(wrong[0])
         u, v = edges[e]
         raise ModelError(
-            f"edge {e} = ({u}, {v}): {what} has shape {tuple(map(int, shapes[e]))}, "
+            f"edge {e} = ({u}, {v}): {what} has shape {tuple(map(int, found[e]))}, "
             f"but the vertices have {expected[e, 0]} and {expected[e, 1]} labels"
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -389,6 +391,7 @@ def test_a_cycle_is_shown():
     ("call", "message"),
     [
         (lambda t: t.update(3, [1, 1]), "vertex 3 does not exist"),
+        (lambda t: t.update(0.5, [1, 1]), "vertex 0.5 does not exist"),
         (lambda t: t.update(-1, [1, 1]), "vertex -1 does not exist"),
         (lambda t: t.update(0, [1, 1, 1]), r"row has shape \(3,\): vertex 0 has 2 labels"),
         (lambda t: t.update(0, [1, np.nan]), r"row\[1\] is nan"),
@@ -413,6 +416,22 @@ def test_bad_calls_are_named_and_change_nothing(call, message):
     with pytest.raises(ModelError, match=message):
         call(tree)
     np.testing.assert_array_equal(tree.marginals(), before)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
+def test_copies_live_on_their_own(k, copied):
+    rng = np.random.default_rng(15)
+    tree = OnlineSumProduct(9, random_tree(9, rng), rng.random((k, k)), rng.random((9, k)))
+    before = tree.marginals()
+    other = copied(tree)
+    np.testing.assert_array_equal(other.marginals(), before)
+    row = np.eye(k)[0]
+    other.update(3, row)
+    np.testing.assert_allclose(other.marginal(3), row)
+    np.testing.assert_array_equal(tree.marginals(), before)
+    tree.update(3, row)
+    np.testing.assert_allclose(tree.marginals(), other.marginals(), rtol=1e-14)
 
 
 def test_a_cover_of_other_edges_is_refused():
