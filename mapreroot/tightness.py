@@ -19,7 +19,7 @@ from mapreroot.relaxations.extension import extend
 from mapreroot.relaxations.roof_duality import best_loc_root, loc_by_root, roof_dual
 from mapreroot.relaxations.tri import tri
 from mapreroot.rerooting import uproot
-from mapreroot.solve import solve
+from mapreroot.solve import MapResult, solve
 from polytopes.hypermetric import HypermetricInequality, violated_hypermetric
 
 __all__ = ["TightnessReport", "invariance", "tightness"]
@@ -56,6 +56,8 @@ class TightnessReport:
         ``block_roots``; ``fractional`` edges and a ``violated`` inequality beyond TRI.
     fractional : int
         Edges of M+ with fractional d in the optimum of TRI that was found.
+    answer : MapResult
+        Where score and bound come from, with the assignment.
     """
 
     loc: float
@@ -71,6 +73,7 @@ class TightnessReport:
     reason: str
     witness: dict[str, Any]
     fractional: int
+    answer: MapResult
 
 
 def tightness(
@@ -150,6 +153,7 @@ def tightness(
         reason=reason,
         witness=witness,
         fractional=len(fractional),
+        answer=answer,
     )
 
 

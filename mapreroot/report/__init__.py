@@ -1,0 +1,1 @@
+"""Pictures for papers and notebooks, and a page to reroot a model on."""

@@ -1,0 +1,347 @@
+"""Pictures for papers and notebooks, one function each. They need matplotlib.
+
+Attractive edges are solid and blue, repulsive ones dashed and red, as in Weller (2016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mapreroot.errors import ModelError
+from mapreroot.model import Model, UprootedModel
+from mapreroot.relax import Relaxation
+from mapreroot.report.layout import place
+from mapreroot.rerooting import uproot
+from mapreroot.solve import MapResult, Progress
+from mapreroot.tightness import TightnessReport
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "bound_and_score",
+    "error_by_wmax",
+    "grid_labels",
+    "rerootings",
+    "root_profile",
+    "signed_graph",
+]
+
+ATTRACTIVE, REPULSIVE = "#2460b4", "#c2302e"
+_NAMED = 40  # vertices whose names have room
+
+
+def signed_graph(
+    model: Model | UprootedModel, ax: Axes | None = None, at: npt.ArrayLike | None = None
+) -> Axes:
+    """Draw a model as a signed graph, wide edges for large weights.
+
+    Parameters
+    ----------
+    model : Model or UprootedModel
+        The fields of a `Model` stand under its names; a model of more than 40 vertices has no
+        room for names, and its vertices take the colour of their fields.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+    at : array_like, shape (number of vertices, 2), optional
+        Places; those of `mapreroot.report.layout.place` by default.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = signed_graph(Model([1, 0, -1], [(0, 1), (1, 2), (0, 2)], [2, -2, 2]))
+    >>> len(ax.collections[0].get_segments()), len(ax.collections[1].get_segments())
+    (2, 1)
+    """
+    ax = _axes(ax)
+    from matplotlib.collections import LineCollection
+
+    points = np.asarray(place(model) if at is None else at, dtype=np.float64)
+    theta = model.theta if isinstance(model, Model) else np.zeros(len(points))
+    size = np.abs(model.weights)
+    width = 0.6 + 2.4 * size / size.max(initial=1e-300)
+    if len(points) > _NAMED:
+        width /= 2
+    for chosen, colour, style in (
+        (model.weights > 0, ATTRACTIVE, "solid"),
+        (model.weights < 0, REPULSIVE, (0, (3, 1.5))),
+    ):
+        ends = points[model.edges[chosen]]
+        ax.add_collection(
+            LineCollection(
+                list(ends), colors=colour, linestyles=[style], linewidths=width[chosen], zorder=1
+            )
+        )
+    if len(points) > _NAMED:
+        # theta_j = -W_rj / 2: a positive field repels from the root.
+        colours = np.array(["0.25", REPULSIVE, ATTRACTIVE])[np.sign(theta).astype(int)]
+        x, y = points.T
+        ax.scatter(x, y, s=16, c=colours, edgecolors="white", linewidths=0.5, zorder=2)
+    else:
+        box = {"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": "0.2"}
+        for (x, y), label, field in zip(points.tolist(), model.labels, theta, strict=True):
+            text = f"{label}\n{field:+.3g}" if isinstance(model, Model) else str(label)
+            ax.text(x, y, _plain(text), ha="center", va="center", fontsize=8, bbox=box, zorder=2)
+    ax.update_datalim(points)
+    ax.set_aspect("equal")
+    ax.margins(0.14 if len(points) <= _NAMED else 0.05)
+    ax.autoscale_view()
+    ax.set_axis_off()
+    return ax
+
+
+def rerootings(model: Model, root: int) -> Figure:
+    """Draw M, M+ and M_root side by side, as in Figure 1 of Weller (2016).
+
+    Parameters
+    ----------
+    model : Model
+    root : int
+        A vertex of M+.
+
+    Returns
+    -------
+    Figure
+        With three axes. A vertex stands at the same place in all of them.
+
+    Raises
+    ------
+    ModelError
+        If there is no such vertex.
+
+    Examples
+    --------
+    >>> figure = rerootings(Model([1, 0], [(0, 1)], [2], labels="ab"), root=2)
+    >>> [ax.get_title() for ax in figure.axes]
+    ['M', 'M+', 'M+ rooted at b']
+    """
+    uprooted = uproot(model)
+    rooted = uprooted.reroot(root)
+    at = place(uprooted)
+    figure = _figure(12, 4.4)
+    left, middle, right = figure.subplots(1, 3, sharex=True, sharey=True)
+    signed_graph(model, left, at[1:]).set_title("M")
+    signed_graph(uprooted, middle, at).set_title("M+")
+    signed_graph(rooted, right, np.delete(at, root, axis=0)).set_title(
+        _plain(f"M+ rooted at {uprooted.labels[root]}")
+    )
+    return figure
+
+
+def root_profile(report: TightnessReport, ax: Axes | None = None) -> Axes:
+    """Draw LOC for each root, with TRI and MAP as lines.
+
+    Parameters
+    ----------
+    report : TightnessReport
+        That was asked for roots: ``tightness(model, roots="all")``.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ModelError
+        If the report has LOC at no root.
+
+    Examples
+    --------
+    >>> from mapreroot.tightness import tightness
+    >>> frustrated = Model([0, 0, 0], [(0, 1), (1, 2), (0, 2)], [-2, -2, -2])
+    >>> ax = root_profile(tightness(frustrated, roots="all"))
+    >>> ax.lines[0].get_ydata().tolist()
+    [3.0, 2.0, 2.0, 2.0]
+    """
+    if not report.loc_by_root:
+        raise ModelError('the report has LOC at no root: ask for tightness(model, roots="all")')
+    ax = _axes(ax)
+    from matplotlib.ticker import MaxNLocator
+
+    roots = list(report.loc_by_root)
+    values = list(report.loc_by_root.values())
+    ax.plot(roots, values, "o", markersize=4, color="0.3", label="LOC at the root")
+    ax.axhline(report.tri, color=ATTRACTIVE, label="TRI, at every root")
+    name = "MAP" if report.score == report.bound else "best score found"
+    ax.axhline(report.score, color="black", linestyle=(0, (4, 2)), label=name)
+    ax.set(xlabel="root, a vertex of M+", ylabel="bound (nats)")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.legend(frameon=False)
+    return ax
+
+
+def grid_labels(relaxation: Relaxation, result: MapResult, shape: tuple[int, int]) -> Figure:
+    """Draw an image's LOC pseudomarginals, what is persistent in them, and the MAP.
+
+    Parameters
+    ----------
+    relaxation : Relaxation
+        Of the model as it is: ``relax(model, "loc")``.
+    result : MapResult
+        Of the same model.
+    shape : (int, int)
+        Of the image; the variables are its pixels in reading order.
+
+    Returns
+    -------
+    Figure
+        With three axes.
+
+    Raises
+    ------
+    ModelError
+        For a relaxation without pseudomarginals, or a shape that is not that of the model.
+
+    Examples
+    --------
+    >>> from mapreroot.relax import relax
+    >>> from mapreroot.solve import solve
+    >>> model = Model.from_grid([[1, -1], [1, -3]], right=[[4], [0]], down=[[0.5, 2]])
+    >>> figure = grid_labels(relax(model, "loc"), solve(model), (2, 2))
+    >>> [ax.get_title() for ax in figure.axes]
+    ['LOC: q', 'persistent: 4 of 4', 'MAP']
+    """
+    if relaxation.q is None:
+        raise ModelError('no pseudomarginals at this root: give relax(model, "loc")')
+    n = len(result.x)
+    if len(relaxation.q) != n or shape[0] * shape[1] != n:
+        raise ModelError(
+            f"an image of shape {shape} needs as many variables: the relaxation has "
+            f"{len(relaxation.q)}, the MAP {n}"
+        )
+    known = np.array([relaxation.persistent.get(label, np.nan) for label in result.labels])
+    figure = _figure(10.5, 3.8)
+    count = int(np.isfinite(known).sum())
+    labels = (relaxation.q.reshape(shape), known.reshape(shape), result.x.reshape(shape))
+    for ax, values, title in zip(
+        figure.subplots(1, 3),
+        labels,
+        ("LOC: q", f"persistent: {count} of {n}", "MAP"),
+        strict=True,
+    ):
+        ax.set_facecolor("#e8c27a")  # what is not known is neither black nor white
+        ax.imshow(values, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+        ax.set(title=title, xticks=[], yticks=[])
+    return figure
+
+
+def bound_and_score(records: Iterable[Progress], ax: Axes | None = None) -> Axes:
+    """Draw how the bound fell and the best score rose while a model was being solved.
+
+    Parameters
+    ----------
+    records : iterable of Progress
+        What ``solve(model, progress=records.append)`` collects.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ModelError
+        If there are no records: a model solved at once reports nothing.
+
+    Examples
+    --------
+    >>> ax = bound_and_score([Progress(3.0, 5.0, 0, 0.1), Progress(4.0, 4.0, 7, 0.3)])
+    >>> [line.get_label() for line in ax.lines]
+    ['bound', 'best score']
+    """
+    known = list(records)
+    if not known:
+        raise ModelError("no records: the model was solved before there was progress to report")
+    ax = _axes(ax)
+    seconds = [record.seconds for record in known]
+    bound, score = [r.bound for r in known], [r.score for r in known]
+    ax.step(seconds, bound, where="post", color=ATTRACTIVE, label="bound")
+    ax.step(seconds, score, where="post", color="black", label="best score")
+    ax.fill_between(seconds, score, bound, step="post", color=ATTRACTIVE, alpha=0.12, linewidth=0)
+    ax.set(xlabel="seconds", ylabel="score (nats)")
+    ax.legend(frameon=False)
+    return ax
+
+
+def error_by_wmax(
+    table: Mapping[str, Sequence[Any]],
+    error: str = "error",
+    by: str = "rooting",
+    wmax: str = "w_max",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw mean absolute errors against Wmax, with a band of one standard error.
+
+    Parameters
+    ----------
+    table : DataFrame, or a mapping from columns to sequences
+        A row for each model and rooting, as the tables of `mapreroot.experiments` have them,
+        with the columns named by the next three arguments.
+    error, by, wmax : str
+        The column of errors; of what is compared, a line for each of its values; and of the
+        largest weight that could be drawn, in nats. Rows whose error is not finite do not count.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ModelError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> table = {"rooting": "aabb", "w_max": [2, 2, 2, 4], "error": [1.0, -3.0, 0.5, 2.0]}
+    >>> ax = error_by_wmax(table)
+    >>> [(line.get_label(), line.get_ydata().tolist()) for line in ax.lines]
+    [('a', [2.0]), ('b', [0.5, 2.0])]
+    """
+    for column in (error, by, wmax):
+        if column not in table:
+            raise ModelError(f"the table has no column {column!r}")
+    values = np.abs(np.asarray(table[error], dtype=np.float64))
+    strength = np.asarray(table[wmax], dtype=np.float64)
+    groups = list(table[by])
+    ax = _axes(ax)
+    for name in dict.fromkeys(groups):
+        chosen = np.array([group == name for group in groups]) & np.isfinite(values)
+        x = np.unique(strength[chosen])
+        samples = [values[chosen & (strength == w)] for w in x]
+        mean = np.array([sample.mean() for sample in samples])
+        spread = np.array([sample.std(ddof=1) if len(sample) > 1 else 0.0 for sample in samples])
+        half = spread / np.sqrt([len(sample) for sample in samples])
+        (line,) = ax.plot(x, mean, marker="o", markersize=4, label=_plain(str(name)))
+        ax.fill_between(x, mean - half, mean + half, color=line.get_color(), alpha=0.2, linewidth=0)
+    ax.set(xlabel="Wmax (nats)", ylabel=_plain(f"mean |{error}|"))
+    ax.legend(frameon=False)
+    return ax
+
+
+def _plain(text: str) -> str:
+    """Keep matplotlib from reading dollars in a name as mathematics."""
+    return text.replace("$", r"\$")
+
+
+def _figure(width: float, height: float) -> Figure:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            "pictures need matplotlib: pip install 'mapreroot[plot]'", name="matplotlib"
+        ) from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _axes(ax: Axes | None) -> Axes:
+    return _figure(5.6, 4.2).add_subplot() if ax is None else ax
