@@ -2,6 +2,9 @@
 
 from importlib.metadata import version
 
+from mapreroot import trees
+from mapreroot.balance import Balance, balance, balancing_set, balancing_vertices
+from mapreroot.certificates import Verification, verify
 from mapreroot.errors import (
     FormatError,
     InfeasibleError,
@@ -13,25 +16,50 @@ from mapreroot.errors import (
     SolverError,
 )
 from mapreroot.formats import read_model, write_model
+from mapreroot.marginals import LogPartition, Marginals, log_partition, marginals
 from mapreroot.model import Model, UprootedModel
+from mapreroot.relax import Relaxation, relax
 from mapreroot.rerooting import restore_map, restore_marginals, uproot
+from mapreroot.roots import RootChoice, choose_root
+from mapreroot.solve import MapResult, solve
+from mapreroot.tightness import TightnessReport, invariance, tightness
 
 __version__ = version("mapreroot")
 
 __all__ = [
+    "Balance",
     "FormatError",
     "InfeasibleError",
+    "LogPartition",
     "MapRerootError",
+    "MapResult",
+    "Marginals",
     "Model",
     "ModelError",
     "NotATreeError",
     "NotBalancedError",
+    "Relaxation",
+    "RootChoice",
     "SizeError",
     "SolverError",
+    "TightnessReport",
     "UprootedModel",
+    "Verification",
+    "balance",
+    "balancing_set",
+    "balancing_vertices",
+    "choose_root",
+    "invariance",
+    "log_partition",
+    "marginals",
     "read_model",
+    "relax",
     "restore_map",
     "restore_marginals",
+    "solve",
+    "tightness",
+    "trees",
     "uproot",
+    "verify",
     "write_model",
 ]
