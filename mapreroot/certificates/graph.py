@@ -111,10 +111,15 @@ class ExactGraph:
         """
         self.check(u, v)
         w = self.weight[u].get(v, 0)
-        others = min(sum(map(size_of, self.weight[end].values())) for end in (u, v)) - size_of(w)
-        gain = w if not flip else -w
+        gain = -w if flip else w
+        slack: Number | None = None
+        for end in sorted((u, v), key=lambda x: len(self.weight[x])):  # a hub is asked last
+            loss = sum(map(size_of, self.weight[end].values())) - size_of(w) - gain
+            slack = loss if slack is None else min(slack, loss)
+            if slack <= 0:
+                break
         self.unite(u, v, flip)
-        return max(others - gain, 0)
+        return max(slack or 0, 0)
 
     def ignore(self, u: int, v: int) -> Number:
         """Leave an edge out, and say what that can lose."""

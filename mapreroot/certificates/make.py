@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mapreroot.certificates.graph import ExactGraph, Number, size_of
 from mapreroot.errors import SolverError
 from mapreroot.model import Model
 
-__all__ = ["certificate", "cycles_argument", "flow_argument"]
+__all__ = ["certificate", "cycles_argument", "flow_argument", "semidefinite_argument"]
 
 Argument = dict[str, Any]
 
@@ -134,3 +135,60 @@ def cycles_argument(
     scale = 2 ** max(0, _BITS - math.ceil(math.log2(largest)))
     written = [[math.floor(Fraction(y) / unit * scale), cycle, odd] for y, cycle, odd in kept]
     return {"by": "cycles", "scale": scale, "rows": written}
+
+
+def semidefinite_argument(
+    graph: ExactGraph,
+    vertices: Sequence[int],
+    unit: Fraction,
+    rows: Iterable[tuple[float, Sequence[int], Sequence[int]]],
+    shift: npt.NDArray[np.float64],
+) -> Argument:
+    """Bound a graph by a semidefinite relaxation, given its dual point.
+
+    Parameters
+    ----------
+    graph : ExactGraph
+    vertices : sequence of int
+        All that have edges.
+    unit : Fraction
+        How much one unit of the exact graph is worth in the multipliers' own.
+    rows : iterable of (multiplier, vertices, signs)
+        Of the inequalities sum b_i b_j s_i s_j >= (1 - k) / 2, with s = +-1 and i < j.
+    shift : ndarray, shape (N,)
+        Of the diagonal, for P's quadratic form without one; raised here as far as it takes to
+        make the slack matrix positive definite.
+    """
+    N = len(vertices)
+    place = {v: k for k, v in enumerate(vertices)}
+    most = max((size_of(w) for _, _, w in graph.edges()), default=1)
+    scale = 2 ** max(0, 40 - math.ceil(math.log2(most)))
+    written = [
+        [math.floor(Fraction(float(y)) / unit * scale), list(members), list(signs)]
+        for y, members, signs in rows
+        if y > 0
+    ]
+    A = np.zeros((N, N))
+    for u, v, w in graph.edges():
+        A[place[u], place[v]] = A[place[v], place[u]] = -float(scale * w)
+    for multiplier, members, signs in written:
+        at = [place[v] for v in members]
+        A[np.ix_(at, at)] -= 2.0 * multiplier * np.outer(signs, signs)
+    np.fill_diagonal(A, 4.0 * scale * float(1 / unit) * shift)
+    values = np.linalg.eigvalsh(A)
+    size = float(np.abs(values).max(initial=1.0))
+    raised = A.diagonal() / 4 + max(0.0, -float(values.min(initial=0.0))) / 4 + size * 1e-13
+    whole = [math.ceil(value) for value in raised.tolist()]
+    np.fill_diagonal(A, 4.0 * np.array(whole, dtype=np.float64))
+    # The factor's entries get some 50 bits: its product is then off by less than A's own rounding.
+    grid = 2 ** max(0, 50 - math.ceil(math.log2(size) / 2))
+    factor = np.linalg.cholesky(A + np.eye(N) * size * 1e-14) * grid
+    return {
+        "by": "semidefinite",
+        "scale": scale,
+        "grid": grid,
+        "vertices": list(vertices),
+        "shift": whole,
+        "rows": written,
+        "factor": [[round(x) for x in factor[k, : k + 1].tolist()] for k in range(N)],
+    }

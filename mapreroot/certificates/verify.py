@@ -10,13 +10,14 @@ The rules below work on an `ExactGraph`, which stands for P(y), twice the score 
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import operator
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 from mapreroot.certificates.graph import ExactGraph, Number, RefusedError, size_of
@@ -248,7 +249,7 @@ def _by_cycles(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Numbe
             raise RefusedError(
                 f"{where}.rows[{number}]: the odd set names edges that are not there"
             )
-        for k, (u, v) in enumerate(pairwise([*cycle, cycle[0]])):
+        for k, (u, v) in enumerate(itertools.pairwise([*cycle, cycle[0]])):
             if v not in graph.weight[u]:
                 raise RefusedError(f"{where}.rows[{number}]: ({u}, {v}) is no edge")
             key = (u, v) if u < v else (v, u)
@@ -302,6 +303,57 @@ def _by_flow(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
     return _by_signs(graph, proof, where) - _over(Fraction(value, 2), scale)
 
 
+def _by_semidefinite(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+    """Bound the quadratic form in spins s = +-1 that P is.
+
+    P = C - sum W / 2 + sum_(i<j) W_ij / 2 s_i s_j. For signs b on an odd number k of vertices
+    sum_(i<j) b_i b_j s_i s_j >= (1 - k) / 2, so adding multiples of the difference only raises
+    the form. What is then subtracted from the shifts' diagonal, A, is nearly R R': no eigenvalue
+    of A is below minus the largest absolute row sum of A - R R'. All numbers are integers over
+    ``scale``, those of R over ``grid``, and A is four times what was said.
+    """
+    scale, grid, vertices = int(proof["scale"]), int(proof["grid"]), proof["vertices"]
+    if scale <= 0 or grid <= 0:
+        raise RefusedError(f"{where}: expected a positive scale and a positive grid")
+    graph.check(*vertices)
+    place = {v: k for k, v in enumerate(vertices)}
+    N, shift, R = len(place), proof["shift"], proof["factor"]
+    numbers = itertools.chain(shift, *R)
+    if len(vertices) != N or len(shift) != N or [len(row) for row in R] != list(range(1, N + 1)):
+        raise RefusedError(f"{where}: expected {N} shifts and a triangular factor of that size")
+    if not all(type(number) is int for number in numbers):
+        raise RefusedError(f"{where}: expected integers")
+    A: list[list[Number]] = [[0] * N for _ in range(N)]
+    total: Number = 2 * graph.constant
+    for u, v, w in graph.edges():
+        if u not in place or v not in place:
+            raise RefusedError(f"{where}: edge ({u}, {v}) is left out")
+        i, j = sorted((place[u], place[v]))
+        A[j][i] = -scale * w
+        total -= w
+    bound: Number = Fraction(total * scale, 2) + sum(shift)
+    for number, (multiplier, members, signs) in enumerate(proof["rows"]):
+        here = f"{where}.rows[{number}]"
+        if type(multiplier) is not int or multiplier < 0:
+            raise RefusedError(f"{here}: the multiplier {multiplier} is negative")
+        if len(members) % 2 != 1 or len(set(members)) != len(members):
+            raise RefusedError(f"{here}: expected an odd number of vertices, all different")
+        if len(signs) != len(members) or any(sign not in (-1, 1) for sign in signs):
+            raise RefusedError(f"{here}: expected a sign of each vertex")
+        at = sorted((place[v], sign) for v, sign in zip(members, signs, strict=True))
+        for (i, a), (j, b) in itertools.combinations(at, 2):
+            A[j][i] -= 2 * multiplier * a * b
+        bound += multiplier * Fraction(len(members) - 1, 2)
+    error: list[Number] = [0] * N
+    for j in range(N):
+        A[j][j] = 4 * shift[j]
+        for i in range(j + 1):
+            off = size_of(A[j][i] * grid**2 - sum(map(operator.mul, R[j], R[i])))
+            error[j] += off
+            error[i] += off if i != j else 0
+    return _over(bound + Fraction(N * max(error, default=0), 4 * grid**2), scale)
+
+
 def _by_cases(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
     """Two vertices are equal or they differ: the larger of both bounds."""
     u, v = proof["pair"]
@@ -335,6 +387,7 @@ _RULES: dict[str, Callable[[ExactGraph, Mapping[str, Any], str], Number]] = {
     "parts": _by_parts,
     "cycles": _by_cycles,
     "flow": _by_flow,
+    "semidefinite": _by_semidefinite,
     "cases": _by_cases,
     "all": _by_all,
 }

@@ -15,10 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from mapreroot.certificates.graph import ExactGraph, Number, size_of
-from mapreroot.certificates.make import Argument, certificate, cycles_argument, flow_argument
+from mapreroot.certificates.make import (
+    Argument,
+    certificate,
+    cycles_argument,
+    flow_argument,
+    semidefinite_argument,
+)
 from mapreroot.certificates.verify import bound_of
 from mapreroot.decomposition import Step, blocks, reduce
 from mapreroot.exact.rooted import balanced_root
+from mapreroot.exact.semidefinite import sdp_bound
+from mapreroot.exact.semidefinite_nodes import splitting_pair
 from mapreroot.limits import Limits
 from mapreroot.model import TOL, Model, UprootedModel
 from mapreroot.relaxations.cycles import CycleRelaxation, solve_cycle_lp
@@ -29,6 +37,7 @@ __all__ = ["prove"]
 Ints = npt.NDArray[np.int64]
 
 _SMALL = 11  # vertices that are tried out one by one
+_DENSE = 4.0  # edges a vertex from which on the semidefinite bound is the better one
 
 
 def prove(model: Model, x: Sequence[int], limits: Limits | None = None) -> dict[str, Any]:
@@ -68,6 +77,10 @@ class _Prover:
 
     def graph(self, graph: ExactGraph, y: Sequence[int]) -> Argument:
         """Reduce, split, and prove each block for the part of y in it; uses the graph up."""
+        model, names = self.floats(graph)
+        root = balanced_root(model) if model.n_vertices else None
+        if root is not None and model.n_vertices > _SMALL:
+            return flow_argument(graph, int(names[root]))
         steps = self.reduced(graph)
         model, names = self.floats(graph)
         parts = blocks(model)
@@ -101,18 +114,15 @@ class _Prover:
     def relaxed(
         self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
     ) -> Argument:
-        """Bound by cycle inequalities; where that leaves a gap, by cases."""
-        lower = float(Fraction(target) / (2 * self.scale))
-        relaxation = solve_cycle_lp(model, lower=lower, limits=self.limits)
-        argument = cycles_argument(Fraction(1, 2 * self.scale), _rows(relaxation, model, names))
+        """Bound by a relaxation; where that leaves a gap, by cases."""
+        dense = model.m >= _DENSE * model.n_vertices
+        argument, pair = (self.semidefinite if dense else self.cycles)(graph, target, model, names)
         missing = bound_of(graph, argument) - target
         if missing <= 2 * self.scale * TOL * float(np.abs(model.weights).max()):
             return argument
         if self.limits.reason() is not None:
             return argument
-        # Branch where the relaxation hesitates most about the heaviest edge.
-        doubt = np.minimum(relaxation.d, 1 - relaxation.d) * np.abs(model.weights)
-        u, v = (int(names[end]) for end in model.edges[int(doubt.argmax())])
+        u, v = (int(names[end]) for end in pair)
         cases: Argument = {"by": "cases", "pair": [u, v]}
         for flip, name in ((0, "same"), (1, "differ")):
             case = graph.copy()
@@ -120,6 +130,38 @@ class _Prover:
             steps = self.reduced(case)
             cases[name] = {"by": "steps", "steps": steps, "then": self.block(case, target)}
         return cases
+
+    def cycles(
+        self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
+    ) -> tuple[Argument, tuple[int, int]]:
+        """Bound by cycle inequalities; and where they hesitate most about a heavy edge."""
+        lower = float(Fraction(target) / (2 * self.scale))
+        relaxation = solve_cycle_lp(model, lower=lower, limits=self.limits)
+        argument = cycles_argument(Fraction(1, 2 * self.scale), _rows(relaxation, model, names))
+        doubt = np.minimum(relaxation.d, 1 - relaxation.d) * np.abs(model.weights)
+        u, v = model.edges[int(doubt.argmax())].tolist()
+        return argument, (u, v)
+
+    def semidefinite(
+        self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
+    ) -> tuple[Argument, tuple[int, int]]:
+        """Bound by the semidefinite relaxation; and the pair that it decides least."""
+        unit = Fraction(1, 2 * self.scale)
+        enough = float((target + Fraction(999, 1000) * graph.step()) * unit)
+        found = sdp_bound(model, lower=enough, limits=self.limits)
+        dual = found.multipliers
+        rows = []
+        for y, codes in zip(dual.weights.tolist(), dual.rows.tolist(), strict=True):
+            used = [code for code in codes if code >= 0]
+            members = [int(names[code >> 1]) for code in used]
+            rows.append((y, members, [-1 if code & 1 else 1 for code in used]))
+        # The form that the shifts belong to has a diagonal: minus an eighth of the degrees.
+        ends, double = model.edges.ravel(), np.repeat(model.weights, 2)
+        degree = np.bincount(ends, double, minlength=model.n_vertices)
+        shift = dual.shift + degree / 8
+        return semidefinite_argument(graph, names.tolist(), unit, rows, shift), splitting_pair(
+            found.X
+        )
 
     def floats(self, graph: ExactGraph) -> tuple[UprootedModel, Ints]:
         """Give the vertices that have edges as a model in floats, and their names."""

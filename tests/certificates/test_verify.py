@@ -110,6 +110,65 @@ def test_fixed_values_need_a_proof_of_their_own():
     assert checked.bound >= model.score(best) + 1
 
 
+def semidefinite(**changes):
+    proof = {
+        "by": "semidefinite",
+        "scale": 1,
+        "grid": 1,
+        "vertices": [1, 2, 3],
+        "shift": [0, 0, 0],
+        "rows": [[1, [1, 2, 3], [1, 1, 1]]],
+        "factor": [[0], [0, 0], [0, 0, 0]],
+    }
+    return {**proof, **changes}
+
+
+def test_a_semidefinite_slack_proves_the_triangle_exactly():
+    checked = verify(TRIANGLE, certificate(TRIANGLE, [0, 1, 0], 2.0, semidefinite()))
+    assert checked, checked.failure
+    assert checked.exact_gap == 0
+
+
+def test_a_factor_that_misses_costs_what_it_misses():
+    # Without the row, A = 4 (shift on the diagonal) + 2 off it is positive definite for shift 1.
+    eye = {"shift": [1, 1, 1], "rows": [], "factor": [[2], [1, 2], [1, 1, 1]]}
+    weak = Model([0, 0, 0], [(0, 1), (1, 2), (0, 2)], [-2.0, -2.0, -3.0])  # no unit to round to
+    checked = verify(weak, certificate(weak, [0, 1, 1], 9.0, semidefinite(**eye)))
+    assert checked, checked.failure
+    assert checked.bound >= 2.5
+    worse = {**eye, "factor": [[9], [0, 9], [0, 0, 9]]}
+    assert verify(weak, certificate(weak, [0, 1, 1], 999.0, semidefinite(**worse))).bound > 9
+
+
+@pytest.mark.parametrize(
+    ("changes", "failure"),
+    [
+        ({"scale": 0}, "positive scale"),
+        ({"grid": -1}, "positive grid"),
+        ({"vertices": [1, 2]}, "2 shifts"),
+        ({"vertices": [1, 2, 2]}, "2 shifts"),
+        ({"vertices": [1, 2, -1]}, "no vertex -1"),
+        ({"vertices": [1, 2, 0]}, "left out"),
+        ({"shift": [0, 0]}, "3 shifts"),
+        ({"shift": [0, 0, 0.5]}, "integers"),
+        ({"shift": [-9, 0, 0]}, "bound"),
+        ({"factor": [[0], [0, 0]]}, "triangular"),
+        ({"factor": [[0], [0, 0], [0, 0, 0.5]]}, "integers"),
+        ({"rows": [[-1, [1, 2, 3], [1, 1, 1]]]}, r"rows\[0\]: the multiplier -1"),
+        ({"rows": [[1, [1, 2], [1, 1]]]}, "odd number"),
+        ({"rows": [[1, [1, 2, 2], [1, 1, 1]]]}, "odd number"),
+        ({"rows": [[1, [1, 2, 3], [1, 1]]]}, "a sign"),
+        ({"rows": [[1, [1, 2, 3], [1, 1, 2]]]}, "a sign"),
+        ({"rows": [[1, [1, 2, 0], [1, 1, 1]]]}, "malformed"),
+    ],
+)
+def test_a_wrong_semidefinite_argument_is_refused(changes, failure):
+    tampered = certificate(TRIANGLE, [0, 1, 0], 2.0, semidefinite(**changes))
+    checked = verify(TRIANGLE, tampered)
+    assert not checked
+    assert re.search(failure, checked.failure), checked.failure
+
+
 def test_the_file_on_disk(tmp_path):
     path = tmp_path / "proof.json"
     path.write_text(json.dumps(certificate(TRIANGLE, [0, 1, 0], 2.0, ODD_TRIANGLE)))
@@ -200,11 +259,16 @@ def test_hard_constraints_bind_x():
     assert "hard constraint" in checked.failure
 
 
+flip_sign = st.sampled_from([-1, 1])
+
+
 @st.composite
 def proofs(draw, vertices, depth=2):
     """Any proof at all, mostly wrong-headed: whatever is accepted has to be true."""
     vertex = st.integers(0, vertices - 1)
-    kinds = ["signs", "all", "cycles", "flow"] + (["steps", "cases"] if depth else [])
+    kinds = ["signs", "all", "cycles", "flow", "semidefinite"] + (
+        ["steps", "cases"] if depth else []
+    )
     kind = draw(st.sampled_from(kinds))
     if kind == "cycles":
         row = st.tuples(
@@ -217,6 +281,13 @@ def proofs(draw, vertices, depth=2):
         arc = st.tuples(vertex, st.integers(0, 1), vertex, st.integers(-3, 3)).map(list)
         arcs = draw(st.lists(arc, max_size=3))
         return {"by": "flow", "root": draw(vertex), "scale": 1, "arcs": arcs}
+    if kind == "semidefinite":
+        small = st.integers(-4, 9)
+        shift = [draw(small) for _ in range(vertices)]
+        factor = [[draw(small) for _ in range(k + 1)] for k in range(vertices)]
+        rows = [[draw(st.integers(0, 3)), draw(st.permutations(range(3))), [1, 1, draw(flip_sign)]]]
+        whole = {"vertices": list(range(vertices)), "shift": shift, "factor": factor, "rows": rows}
+        return semidefinite(**whole, grid=draw(st.integers(1, 3)))
     if kind == "steps":
         flips = st.integers(0, 1)
         step = st.one_of(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import finite_floats, models, planted_balanced, small_integers
 
-from mapreroot import Model, uproot
+from mapreroot import Model, solve, uproot
 from mapreroot.certificates import verify
 from mapreroot.exact.prove import prove
 from mapreroot.generate import complete, image, torus
@@ -61,17 +61,15 @@ def test_a_bound_is_proved_beside_a_worse_assignment(model, data):
     [
         torus(8, 8, couplings="gaussian", seed=1),
         torus(8, 8, couplings="pm1", seed=2),
-        complete(13, couplings="pm1", seed=3),
+        complete(16, couplings="pm1", fields="none", seed=3),
         image(20, 20, seed=4),
         Model.from_qubo(
             np.diag([1e18, -1e18, 0.3]) + np.array([[0, -5e17, 0], [0, 0, -0.1], [0] * 3])
         ),
     ],
-    ids=["torus gaussian", "torus pm1", "K13", "image", "magnitudes"],
+    ids=["torus gaussian", "torus pm1", "K16", "image", "magnitudes"],
 )
 def test_larger_models(model):
-    from mapreroot import solve
-
     x = solve(model).x.tolist()
     checked = accepted(model, x, prove(model, x))
     assert checked.gap <= 1e-9
@@ -82,3 +80,11 @@ def test_without_time_the_bound_is_loose_and_true():
     x = [0] * model.n
     checked = accepted(model, x, prove(model, x, Limits(seconds=0.0)))
     assert checked.bound >= checked.score
+
+
+def test_dense_models_are_proved_by_semidefinite_arguments():
+    model = complete(18, couplings="gaussian", fields="none", seed=6)
+    x = solve(model).x.tolist()
+    certificate = prove(model, x)
+    assert '"semidefinite"' in json.dumps(certificate)
+    assert float(accepted(model, x, certificate).exact_gap) <= 1e-6
