@@ -6,10 +6,11 @@ that start with ``#`` are comments.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mapreroot.errors import FormatError
 from mapreroot.formats.text import Text
@@ -17,14 +18,14 @@ from mapreroot.formats.text import Text
 __all__ = ["Node", "error_at", "fields", "number_of", "parse", "show", "words_before_close"]
 
 _TOKEN = re.compile(
-    rb'[\s,:]*(?:(?P<open>[{\[])|(?P<close>[}\]])|"(?P<quoted>[^"\n]*)"|'
-    rb'(?P<bare>[^\s,:{}\[\]"]+)|(?P<end>\Z))'
+    r'(?P<comment>^#.*)|(?P<open>[{\[])|(?P<close>[}\]])|"(?P<quoted>[^"\n]*)"|'
+    r'(?P<bare>[^\s,:{}\[\]"]+)|(?P<stray>")',
+    re.ASCII | re.MULTILINE,
 )
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A word, or (where ``word`` is None) what stands between two brackets."""
 
     position: int
@@ -39,39 +40,35 @@ class Node:
 
 def error_at(text: Text, node: Node, message: str) -> FormatError:
     """Make an error at the line where a node begins."""
-    return text.error(message, text.data.count(b"\n", 0, node.position) + 1)
+    return text.error(message, text.data.decode().count("\n", 0, node.position) + 1)
 
 
 def parse(text: Text) -> Node:
     """Build the tree of the one pair of brackets around everything."""
     stack: list[tuple[int, list[Node]]] = [(0, [])]
-    for kind, node in _tokens(text):
+    for kind, position, word in _tokens(text):
         if kind == "open":
-            stack.append((node.position, []))
+            stack.append((position, []))
         elif kind != "close":
-            stack[-1][1].append(node)
+            stack[-1][1].append(Node(position, word))
         elif len(stack) == 1:
-            raise error_at(text, node, "a bracket is closed that was not opened")
+            raise error_at(text, Node(position, None), "a bracket is closed that was not opened")
         else:
-            position, items = stack.pop()
-            stack[-1][1].append(Node(position, None, tuple(items)))
+            opened, items = stack.pop()
+            stack[-1][1].append(Node(opened, None, tuple(items)))
     if len(stack) > 1:
-        raise error_at(text, Node(stack[-1][0], ""), "the bracket is not closed")
+        raise error_at(text, Node(stack[-1][0], None), "the bracket is not closed")
     top = stack[0][1]
     if len(top) != 1 or top[0].word is not None:
-        raise error_at(text, top[-1], "expected one pair of brackets around everything")
+        last = top[-1] if top else Node(0, None)
+        raise error_at(text, last, "expected one pair of brackets around everything")
     return top[0]
 
 
 def words_before_close(text: Text) -> list[str]:
     """Give the words before the first closing bracket; the rest is not looked at."""
-    words = []
-    for kind, node in _tokens(text):
-        if kind == "close":
-            break
-        if node.word:
-            words.append(node.word)
-    return words
+    before = itertools.takewhile(lambda token: token[0] != "close", _tokens(text))
+    return [word for kind, _, word in before if kind != "open"]
 
 
 def fields(text: Text, node: Node, tags: Sequence[str]) -> list[Node]:
@@ -107,18 +104,11 @@ def show(node: Node) -> str:
     return repr(node.word if len(node.word) <= 40 else node.word[:37] + "...")
 
 
-def _tokens(text: Text) -> Iterator[tuple[str, Node]]:
-    data = text.data
-    if b"#" in data:  # blanked out, so that positions stay
-        data = re.sub(rb"(?m)^#.*$", lambda comment: b" " * len(comment[0]), data)
-    position = 0
-    while True:
-        token = _TOKEN.match(data, position)
-        if token is None:
-            start = data.index(b'"', position)
-            raise error_at(text, Node(start, ""), "the quote is not closed in its line")
-        kind, position = str(token.lastgroup), token.end()
-        if kind == "end":
-            return
-        word = token[kind].decode() if kind in ("quoted", "bare") else ""
-        yield kind, Node(token.start(kind), word)
+def _tokens(text: Text) -> Iterator[tuple[str, int, str]]:
+    """Give the kind, the position and the content of what is neither blank nor comment."""
+    for token in _TOKEN.finditer(text.data.decode()):
+        kind = str(token.lastgroup)
+        if kind == "stray":
+            raise error_at(text, Node(token.start(), None), "the quote is not closed in its line")
+        if kind != "comment":
+            yield kind, token.start(), token[kind]

@@ -154,10 +154,16 @@ def _content(text: Text, node: Node) -> tuple[Node, Node | None, Node]:
 
 
 def _variable(text: Text, node: Node, index: dict[Hashable, int], n: int) -> int:
-    v = index.get(node.word) if node.is_name else number_of(text, node)
-    if v is None or v not in range(n):
+    v = index.get(node.word, -1) if node.is_name else _whole(text, node)
+    if not 0 <= v < n:
         raise error_at(text, node, f"the scope holds {show(node)}, which is no variable")
-    return int(v)
+    return v
+
+
+def _whole(text: Text, node: Node) -> int:
+    """Read a whole number; -1 for another one."""
+    value = number_of(text, node)
+    return int(value) if value.is_integer() else -1
 
 
 def _dense(text: Text, node: Node, size: int) -> Floats:
@@ -179,10 +185,10 @@ def _sparse(text: Text, node: Node, domains: list[list[str]], default: float) ->
             if item.word in domain:
                 place.append(domain.index(item.word))
                 continue
-            value = -1.0 if item.is_name else number_of(text, item)
-            if value not in range(len(domain)):
+            value = -1 if item.is_name else _whole(text, item)
+            if not 0 <= value < len(domain):
                 raise error_at(text, item, f"{show(item)} is no value: expected {domain}")
-            place.append(int(value))
+            place.append(value)
         at = tuple(place)
         if given[at]:
             raise error_at(text, node.items[k], "these values have a cost already")

@@ -133,6 +133,8 @@ CFN_ERRORS = [
     ('{{n <9}\n["a\n]}', 2, "quote is not closed"),
     ("{{n <9} [2] {}}\n{}", 2, "one pair of brackets"),
     ("# nothing\nword", 2, "one pair of brackets"),
+    ("# nothing\n", 1, "one pair of brackets"),
+    ("{} []", 1, "one pair of brackets"),
     ("{{n <9}\n[2]}", 1, "'functions' is missing"),
     ("{{n <9}\n[2]\n{}\n7}", 4, "'7' is too much"),
     ("{{n}\n[2] {}}", 1, "'mustbe' is missing"),
