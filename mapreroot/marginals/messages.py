@@ -67,6 +67,8 @@ class Beliefs:
         Sweeps over the vertices.
     method : str
         The algorithm that gave them.
+    appearances : ndarray, shape (m,), or None
+        For tree-reweighted beliefs: how often each edge is in a random spanning tree.
     """
 
     log_z: float
@@ -75,6 +77,7 @@ class Beliefs:
     converged: bool
     iterations: int
     method: str
+    appearances: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +140,11 @@ def iterate(
                     total += rho[h >> 1] * received[s]
                 L[i] = total / (1.0 + kappa[i])
                 for s in range(start[i], start[i + 1]):
-                    a[half[s]] = L[i] - received[s]
+                    # Messages may cancel in L while the beliefs on the edges still move.
+                    old, cavity = a[half[s]], L[i] - received[s]
+                    if abs(cavity - old) > 4 * tolerance:
+                        change = max(change, abs(_probability(cavity) - _probability(old)))
+                    a[half[s]] = cavity
                 new = _probability(L[i])
                 change = max(change, abs(new - p[i]))
                 p[i] = new

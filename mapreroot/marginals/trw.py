@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 DEPTH = 12
 """Steps that the acceleration looks back."""
 DENSE = 600
-"""Vertices up to which a dense inverse of the Laplacian is the fastest."""
+"""Up to so many vertices a dense inverse of the Laplacian is the fastest."""
 
 
 def trw(
@@ -78,13 +78,15 @@ def trw(
     return best[0]
 
 
-def spanning_tree_appearances(n: int, edges: Ints) -> Floats:
+def spanning_tree_appearances(n: int, edges: Ints, dense: int = DENSE) -> Floats:
     """Probability of each edge to be in a uniformly random spanning tree (forest).
 
     Parameters
     ----------
     n : int
     edges : ndarray of int, shape (m, 2)
+    dense : int
+        Vertices up to which the inverse is a dense matrix.
 
     Returns
     -------
@@ -123,7 +125,7 @@ def spanning_tree_appearances(n: int, edges: Ints) -> Floats:
     # R_ij = G_ii + G_jj - 2 G_ij, where grounded rows of the inverse G are 0.
     diagonal = np.zeros(n)
     between = np.zeros(m)
-    if size <= DENSE:
+    if size <= dense:
         inverse = np.linalg.inv(laplacian.toarray())
         diagonal[~grounded] = np.diag(inverse)
         between[both] = inverse[u[both], v[both]]
@@ -169,7 +171,7 @@ def _solve(
         )
         sweeps += more
     log_z, p, pair = beliefs_at(theta, graph.start, graph.half, edges, w, rho, L, a)
-    return Beliefs(log_z, p, pair, change < tolerance, sweeps, method), a
+    return Beliefs(log_z, p, pair, change < tolerance, sweeps, method, rho), a
 
 
 @njit(cache=True)
