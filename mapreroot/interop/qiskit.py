@@ -73,8 +73,8 @@ def to_qiskit(model: Model, sense: Literal["min", "max"] = "max") -> Any:
     Returns
     -------
     qiskit_optimization.QuadraticProgram
-        Its variables are named by the labels where all are strings, else x0, x1, ... in
-        the model's order; ``from_qiskit(program, model.labels)`` gives the model back.
+        Its variables are named by the labels where all are printable strings, else x0, x1, ...
+        in the model's order; ``from_qiskit(program, model.labels)`` gives the model back.
 
     Raises
     ------
@@ -97,7 +97,8 @@ def to_qiskit(model: Model, sense: Literal["min", "max"] = "max") -> Any:
             f"the model has {len(model.forbidden)} hard constraints, which a program without "
             "constraints cannot hold"
         )
-    names = [label for label in model.labels if isinstance(label, str)]
+    strings = [label for label in model.labels if isinstance(label, str)]
+    names = [name for name in strings if name and name.isprintable()]
     if len(names) < model.n:
         names = [f"x{i}" for i in range(model.n)]
     program = QuadraticProgram()

@@ -77,6 +77,15 @@ def test_scores_equal_qiskits_objective(model, sense) -> None:
         assert model.score(x) == pytest.approx(sign * value, abs=1e-9)
 
 
+@pytest.mark.parametrize("labels", [["", "b"], ["a\n", "b"], [1, "b"]])
+def test_labels_that_are_no_names(labels) -> None:
+    pytest.importorskip("qiskit_optimization")
+    model = mr.Model([1, 2], [(0, 1)], [2], labels=labels)
+    program = to_qiskit(model)
+    assert [variable.name for variable in program.variables] == ["x0", "x1"]
+    assert from_qiskit(program, labels) == model
+
+
 def test_refuses_what_a_program_cannot_hold() -> None:
     pytest.importorskip("qiskit_optimization")
     with pytest.raises(mr.ModelError, match="1 hard constraints"):
