@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 # A gain below this share of the vertex's weighted degree is rounding: no ascent may run on it.
-_ROUNDING = 1e-12
+_ROUNDING = 1e-11
 # Elementary steps (a vertex or an edge end visited) between two looks at the limits: about 30 ms.
 _CHUNK = 10_000_000
 # Tabu search looks at every vertex for each flip: it pays when a flip changes many gains.
@@ -161,15 +161,16 @@ def _chains(
             continue
         dirty[seed] = False
         size, length, best_length = 0, 0, 0
-        total, best = 0.0, slack[seed]
+        total, best, noise = 0.0, 0.0, 0.0
         v = seed
         while True:
             total += gain[v]
+            noise += slack[v]
             _flip(start, neighbour, weight, y, gain, v)
             flipped[v] = seed
             chain[length] = v
             length += 1
-            if total > best:
+            if total > best and total > noise:
                 best, best_length = total, length
             if length == _DEPTH:
                 break

@@ -1,0 +1,335 @@
+"""Branch and bound on M+: contract, reduce, bound by the cycle LP or a semidefinite program.
+
+A branch ties two vertices of M+, equal in one child and opposite in the other; both children are
+models again, with a vertex less, and are reduced and split into blocks as the first one was. While
+little has been tied, the children of a sparse model share one linear program and its cuts, and
+differ by a box only.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mapreroot.decomposition import (
+    Block,
+    Reduction,
+    blocks,
+    components,
+    contract,
+    recombine,
+    reduce,
+)
+from mapreroot.exact.cycle_nodes import Box, CycleNodes
+from mapreroot.exact.enumeration import enumerate_map
+from mapreroot.exact.local_search import find, improve
+from mapreroot.exact.semidefinite import Multipliers, SdpBound, sdp_bound
+from mapreroot.exact.semidefinite_nodes import carried, hyperplane_roundings, splitting_pair
+from mapreroot.limits import Limits, StopReason
+from mapreroot.model import TOL, Solution, UprootedModel
+from mapreroot.relaxations.cycles import round_down, score_step
+
+__all__ = ["SearchResult", "search"]
+
+Bits = NDArray[np.int8]
+Ints = NDArray[np.int64]
+
+# Blocks up to this size are enumerated.
+_SMALL = 20
+# A model with this many edges a vertex is bounded by the semidefinite program at once, one with
+# fewer if the cycle LP leaves a gap; an eigenvalue decomposition of a larger one takes too long.
+_DENSE, _EIGEN_VERTICES = 4.0, 400
+# When a box ties this share of the vertices, a smaller model with its own LP is worth the start.
+_RESTART = 0.25
+
+
+@dataclass(frozen=True)
+class SearchResult(Solution):
+    """A `Solution` with the size of the search.
+
+    Attributes
+    ----------
+    nodes : int
+        Subproblems that were bounded.
+    """
+
+    nodes: int = 0
+
+
+@dataclass(order=True)
+class _Node:
+    """A subproblem: the assignments that ``way`` can restore, or those in a box of its LP."""
+
+    priority: tuple[float, int]
+    bound: float = field(compare=False)
+    way: Reduction = field(compare=False)
+    multipliers: Multipliers | None = field(compare=False, default=None)
+    relaxation: CycleNodes | None = field(compare=False, default=None)
+    box: Box | None = field(compare=False, default=None)
+
+
+class _Incumbent:
+    """The best assignment so far, and which bounds it makes superfluous."""
+
+    def __init__(self, uprooted: UprootedModel, y: Bits, gap: float) -> None:
+        self.uprooted = uprooted
+        self.y, self.score = y, uprooted.score(y)
+        self.step = score_step(uprooted)
+        self.slack = gap + TOL * float(np.abs(uprooted.weights).max(initial=0.0))
+        # Sums of the weights, in whatever order, are right up to this.
+        size = abs(uprooted.constant) + float(np.abs(uprooted.weights).sum())
+        self.rounding = 1e-6 * self.step + 1e-15 * size if self.step else 0.0
+
+    def offer(self, y: Bits) -> None:
+        score = self.uprooted.score(y)
+        if score > self.score:
+            self.y, self.score = y, score
+
+    def rounded(self, bound: float) -> float:
+        """Lower a bound to a score that can occur."""
+        lowered = round_down(bound + self.rounding, self.uprooted.constant, self.step)
+        return max(self.score, lowered)
+
+    def closes(self, bound: float) -> bool:
+        """Whether nothing under this bound is worth a look."""
+        return self.rounded(bound) <= self.score + self.slack
+
+    def enough(self) -> float:
+        """Give a bound that closes a node, nearly the largest."""
+        return self.score + max(self.slack, self.step - 2 * self.rounding)
+
+
+def search(
+    uprooted: UprootedModel,
+    limits: Limits | None = None,
+    initial: ArrayLike | None = None,
+    gap: float = 0.0,
+    seed: int = 0,
+    on_progress: Callable[[float, float, int], None] | None = None,
+) -> SearchResult:
+    """Find an optimum and prove it, by branch and bound.
+
+    Parameters
+    ----------
+    uprooted : UprootedModel
+        One block of M+, best reduced beforehand.
+    limits : Limits, optional
+        Asked several times a second.
+    initial : array_like, shape (n_vertices,), optional
+        An assignment to start from.
+    gap : float
+        Stop when the bound is at most this above the score; absolute.
+    seed : int
+        Of the heuristics. Without a time limit the answer depends on nothing else.
+    on_progress : callable, optional
+        Called with (score, bound, nodes) after each node.
+
+    Returns
+    -------
+    SearchResult
+        When nothing stopped it, ``bound`` exceeds the score by at most ``gap`` and what TOL allows.
+
+    Raises
+    ------
+    SolverError
+        If the LP solver fails.
+
+    Notes
+    -----
+    Exponential at worst. Blocks of up to 20 vertices are enumerated (Gray code). Sparse models are
+    bounded by the cycle relaxation (Barahona and Mahjoub 1986) with reduced-cost fixing; dense
+    ones, and those on which it leaves a gap, by a semidefinite program with hypermetric
+    inequalities (see `sdp_bound`). Bounds are rounded down to a multiple of the scores' common
+    unit, if the weights have one.
+
+    Examples
+    --------
+    >>> from itertools import combinations
+    >>> k5 = UprootedModel(5, list(combinations(range(5), 2)), [-2.0] * 10)
+    >>> result = search(k5)
+    >>> k5.score(result.y), result.bound, result.nodes
+    (6.0, 6.0, 1)
+    """
+    limits = limits or Limits()
+    if initial is not None:
+        first = improve(uprooted, initial, limits)
+    else:
+        first = np.zeros(uprooted.n_vertices, np.int8)
+    if uprooted.n_vertices > _SMALL:
+        rounds = 2 if uprooted.n_vertices < 20_000 else 1
+        first = find(uprooted, seed, limits, None if initial is None else first, rounds)
+    incumbent = _Incumbent(uprooted, first, gap)
+    return _Tree(incumbent, limits, seed, on_progress).run()
+
+
+class _Tree:
+    """The open nodes, best bound first, with dives into the likelier child of sparse ones."""
+
+    def __init__(
+        self,
+        incumbent: _Incumbent,
+        limits: Limits,
+        seed: int,
+        on_progress: Callable[[float, float, int], None] | None,
+    ) -> None:
+        self.incumbent = incumbent
+        self.limits = limits
+        self.seed = seed
+        self.on_progress = on_progress
+        self.open: list[_Node] = []
+        self.dive: _Node | None = None
+        self.count = itertools.count()
+        self.nodes = 0
+        self.closed = -np.inf  # the largest bound of a node that was closed
+        self.stopped: StopReason | None = None
+
+    def run(self) -> SearchResult:
+        uprooted = self.incumbent.uprooted
+        whole = contract(uprooted, np.full(uprooted.n_vertices, -1))
+        self._push(_Node((0.0, 0), _trivial_bound(uprooted), whole))
+        while self.open or self.dive is not None:
+            self.stopped = self.limits.reason(self.nodes)
+            if self.stopped is not None:
+                break
+            node, self.dive = self.dive or heapq.heappop(self.open), None
+            if self._close(node.bound):
+                continue
+            self.nodes += 1
+            self._expand(node)
+            if self.stopped is not None:
+                self._push(node)
+                break
+            if self.on_progress is not None:
+                self.on_progress(self.incumbent.score, self._bound(), self.nodes)
+        return SearchResult(self.incumbent.y, self._bound(), self.stopped, self.nodes)
+
+    def _bound(self) -> float:
+        there = [self.closed, *(node.bound for node in self.open[:1])]
+        if self.dive is not None:
+            there.append(self.dive.bound)
+        return self.incumbent.rounded(max(there))
+
+    def _close(self, bound: float) -> bool:
+        if not self.incumbent.closes(bound):
+            return False
+        # What was cut off stays in the final bound, unless the incumbent accounts for it.
+        self.closed = max(self.closed, bound)
+        return True
+
+    def _push(self, node: _Node) -> None:
+        node.priority = (-node.bound, next(self.count))
+        heapq.heappush(self.open, node)
+
+    def _offer(self, way: Reduction, y: Bits) -> None:
+        self.incumbent.offer(improve(self.incumbent.uprooted, way.restore(y), self.limits))
+
+    def _expand(self, node: _Node) -> None:
+        if node.relaxation is not None:
+            self._expand_box(node)
+            return
+        way = self._settled(node.way)
+        if self.stopped is not None:
+            return
+        node.way = way
+        kernel = way.kernel
+        if kernel.m == 0:
+            y = way.restore(np.zeros(kernel.n_vertices, np.int8))
+            self.incumbent.offer(y)
+            self.closed = max(self.closed, kernel.constant)
+        elif kernel.m >= _DENSE * kernel.n_vertices and kernel.n_vertices <= _EIGEN_VERTICES:
+            self._expand_semidefinite(node)
+        else:
+            node.relaxation = CycleNodes(kernel)
+            node.box = node.relaxation.whole
+            self._expand_box(node)
+
+    def _settled(self, way: Reduction) -> Reduction:
+        """Reduce a node, and solve all of its blocks but the largest."""
+        while True:
+            way = way.then(reduce(way.kernel))
+            parts = sorted(blocks(way.kernel), key=lambda block: block.model.n_vertices)
+            if parts and parts[-1].model.n_vertices > _SMALL:
+                parts.pop()
+            if not parts:
+                return way
+            ys = []
+            for block in parts:
+                if block.model.n_vertices <= _SMALL:
+                    ys.append(enumerate_map(block.model).y)
+                    continue
+                inner = search(block.model, self.limits, seed=self.seed)
+                self.nodes += inner.nodes
+                self.stopped = inner.stopped
+                if self.stopped is not None:
+                    return way
+                ys.append(inner.y)
+            ties = _ties(way.kernel.n_vertices, parts, ys)
+            way = way.then(contract(way.kernel, ties))
+
+    def _expand_semidefinite(self, node: _Node) -> None:
+        kernel = node.way.kernel
+        found = sdp_bound(kernel, self.incumbent.enough(), self.limits, node.multipliers)
+        node.bound = min(node.bound, found.bound)
+        for y in hyperplane_roundings(found.X, self.seed + self.nodes):
+            self._offer(node.way, improve(kernel, y, self.limits))
+        self.stopped = found.stopped
+        if self.stopped is None and not self._close(node.bound):
+            self._split(node, found)
+
+    def _split(self, node: _Node, found: SdpBound) -> None:
+        u, v = splitting_pair(found.X)
+        for opposite in (0, 1):
+            tied = np.full(node.way.kernel.n_vertices, -1, np.int64)
+            tied[v] = 2 * u + opposite
+            child = reduce(node.way.kernel, tied)
+            multipliers = carried(found.multipliers, child)
+            self._push(_Node((0.0, 0), node.bound, node.way.then(child), multipliers))
+
+    def _expand_box(self, node: _Node) -> None:
+        relaxation, box, incumbent = node.relaxation, node.box, self.incumbent
+        assert relaxation is not None
+        assert box is not None
+        found = relaxation.bound(
+            box,
+            incumbent.closes,
+            incumbent.enough,
+            lambda y: self._offer(node.way, y),
+            self.limits,
+        )
+        node.bound = min(node.bound, found.bound)
+        self.stopped = found.stopped
+        if self.stopped is not None or self._close(node.bound):
+            return
+        node.box = found.box
+        if (found.tied >= 0).sum() > _RESTART * len(found.tied):
+            smaller = node.way.then(reduce(node.way.kernel, found.tied))
+            self._push(_Node((0.0, 0), node.bound, smaller))
+            return
+        children = relaxation.branch(found, incumbent.closes, self.limits)
+        for k, (bound, child_box) in enumerate(children):
+            bound = min(node.bound, bound)
+            child = _Node((0.0, 0), bound, node.way, None, relaxation, child_box)
+            if k == 0:
+                self.dive = child
+            else:
+                self._push(child)
+
+
+def _trivial_bound(uprooted: UprootedModel) -> float:
+    """Every repulsive edge cut, no attractive one."""
+    return uprooted.constant + float(np.maximum(-uprooted.weights, 0).sum()) / 2
+
+
+def _ties(n: int, solved: Sequence[Block], ys: Sequence[Bits]) -> Ints:
+    """Literals that tie all vertices of connected solved blocks to the first of them."""
+    y = recombine(n, solved, ys)
+    edges = np.concatenate([block.vertices[block.model.edges] for block in solved])
+    _, component = components(UprootedModel(n, edges, np.ones(len(edges))))
+    _, first = np.unique(component, return_index=True)
+    head = first[component]
+    return np.where(head == np.arange(n), -1, 2 * head + (y ^ y[head]))

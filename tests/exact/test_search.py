@@ -1,0 +1,210 @@
+"""Branch and bound against enumeration, with every part of it forced to work."""
+
+import itertools
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mapreroot.exact import search as module
+from mapreroot.exact.enumeration import enumerate_map
+from mapreroot.exact.local_search import find
+from mapreroot.exact.search import search
+from mapreroot.limits import Limits
+from mapreroot.model import TOL, UprootedModel
+
+
+def random_model(seed, most=15):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, most + 1))
+    density = rng.choice([0.2, 0.4, 0.7, 1.0])
+    pairs = [e for e in itertools.combinations(range(n), 2) if rng.random() < density]
+    m = len(pairs)
+    weights = [
+        rng.normal(size=m),
+        rng.integers(-3, 4, m).astype(float),
+        -np.abs(rng.normal(size=m)),
+        rng.choice([-1.0, 1.0], m),
+        np.exp(4 * rng.normal(size=m)) * rng.choice([-1, 1], m),
+    ][seed % 5]
+    return UprootedModel(n, np.array(pairs).reshape(-1, 2), weights, float(rng.normal()))
+
+
+def torus(side, seed, weights="gauss", dimensions=2):
+    rng = np.random.default_rng(seed)
+    at = np.arange(side**dimensions).reshape((side,) * dimensions)
+    edges = [
+        np.stack([at.ravel(), np.roll(at, -1, axis).ravel()], axis=1) for axis in range(dimensions)
+    ]
+    edges = np.concatenate(edges)
+    W = rng.normal(size=len(edges)) if weights == "gauss" else rng.choice([-2.0, 2.0], len(edges))
+    return UprootedModel(side**dimensions, edges, W)
+
+
+def complete(n, seed, weights="gauss"):
+    rng = np.random.default_rng(seed)
+    pairs = list(itertools.combinations(range(n), 2))
+    m = len(pairs)
+    W = rng.normal(size=m) if weights == "gauss" else rng.choice([-2.0, 2.0], m)
+    return UprootedModel(n, pairs, W)
+
+
+def check(uprooted, seed=0):
+    found = search(uprooted, seed=seed)
+    best = enumerate_map(uprooted).bound
+    slack = 2 * TOL * float(np.abs(uprooted.weights).max(initial=0.0)) + 1e-300
+    assert found.stopped is None
+    assert abs(uprooted.score(found.y) - best) <= slack
+    assert best - slack <= found.bound <= best + slack
+
+
+@pytest.fixture(params=["as it is", "cycle LP", "semidefinite"])
+def engine(request, monkeypatch):
+    """The whole search, or one kind of bound on everything down to three vertices."""
+    if request.param != "as it is":
+        monkeypatch.setattr(module, "_SMALL", 3)
+        monkeypatch.setattr(module, "_DENSE", 0.0 if request.param == "semidefinite" else np.inf)
+        # No heuristic does the work beforehand.
+        monkeypatch.setattr(module, "find", lambda uprooted, *_: np.zeros(uprooted.n_vertices))
+        # Nor does the first bound.
+        monkeypatch.setattr(module, "sdp_bound", partial(module.sdp_bound, rounds=3))
+    return request.param
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_optimum_of_random_models(engine, seed):
+    check(random_model(seed), seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_the_optimum_of_very_many_random_models(engine, block):
+    for seed in range(1000 + 500 * block, 1500 + 500 * block):
+        check(random_model(seed, 16), seed)
+
+
+@pytest.mark.parametrize("weights", ["gauss", "sign"])
+def test_a_torus_is_proved_by_the_cycle_lp(weights):
+    uprooted = torus(14, 1, weights)
+    found = search(uprooted)
+    assert found.stopped is None
+    assert found.bound == pytest.approx(uprooted.score(found.y), abs=1e-8)
+
+
+def test_a_dense_model_is_proved_by_the_semidefinite_bound():
+    uprooted = complete(26, 2)
+    found = search(uprooted)
+    assert found.stopped is None
+    assert found.bound == pytest.approx(uprooted.score(found.y), abs=1e-8)
+    # Both bounds agree on what the optimum is.
+    assert uprooted.score(find(uprooted, rounds=4)) == pytest.approx(found.bound)
+
+
+def test_branching_happens_and_proves(monkeypatch):
+    monkeypatch.setattr(module, "_DENSE", np.inf)
+    uprooted = complete(24, 4, "sign")
+    found = search(uprooted)
+    assert found.nodes > 1
+    assert found.bound == enumerate_map(uprooted).bound == uprooted.score(found.y)
+
+
+def test_the_semidefinite_bound_branches_and_proves(monkeypatch):
+    monkeypatch.setattr(module, "sdp_bound", partial(module.sdp_bound, rounds=3))
+    uprooted = complete(23, 4)
+    found = search(uprooted)
+    assert found.nodes > 1
+    best = enumerate_map(uprooted).bound
+    assert found.bound == pytest.approx(best)
+    assert uprooted.score(found.y) == pytest.approx(best)
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6))
+def test_a_seed_fixes_the_answer(seed):
+    uprooted = complete(23, seed % 5)
+    once, again = search(uprooted, seed=seed), search(uprooted, seed=seed)
+    assert (once.y == again.y).all()
+    assert (once.bound, once.nodes) == (again.bound, again.nodes)
+
+
+def test_no_time_gives_an_assignment_and_a_bound():
+    uprooted = torus(12, 3)
+    found = search(uprooted, Limits(seconds=0.0))
+    assert found.stopped == "time"
+    assert found.bound >= uprooted.score(found.y)
+    assert np.isfinite(found.bound)
+
+
+def test_a_node_limit_leaves_a_true_bound(monkeypatch):
+    monkeypatch.setattr(module, "_DENSE", np.inf)
+    uprooted = complete(24, 4, "sign")
+    optimum = search(uprooted).bound
+    found = search(uprooted, Limits(nodes=1))
+    assert found.stopped == "nodes"
+    assert found.bound >= optimum > uprooted.score(found.y) - 1e-9
+
+
+def test_ctrl_c_gives_the_incumbent():
+    limits = Limits()
+    uprooted = complete(60, 1)
+    limits.interrupted = True
+    found = search(uprooted, limits)
+    assert found.stopped == "interrupted"
+    assert found.bound >= uprooted.score(found.y)
+
+
+def test_a_gap_is_absolute():
+    uprooted = torus(12, 3)
+    optimum = search(uprooted).bound
+    found = search(uprooted, gap=0.1)
+    assert found.stopped is None
+    assert optimum <= found.bound <= uprooted.score(found.y) + 0.1 + 1e-9
+
+
+def test_the_start_is_never_lost():
+    uprooted = torus(10, 7)
+    best = search(uprooted).y
+    found = search(uprooted, Limits(seconds=0.0), initial=best)
+    assert uprooted.score(found.y) >= uprooted.score(best)
+
+
+def test_progress_shows_scores_and_bounds_that_close_in():
+    seen = []
+    uprooted = complete(24, 4, "sign")
+    found = search(uprooted, on_progress=lambda *state: seen.append(state))
+    assert seen
+    scores, bounds, nodes = map(np.array, zip(*seen, strict=True))
+    assert (np.diff(scores) >= 0).all()
+    assert (np.diff(nodes) > 0).all()
+    assert (bounds >= uprooted.score(found.y) - 1e-9).all()
+
+
+def test_blocks_are_searched_apart():
+    # Two tori that share a vertex: the reduction leaves two large blocks.
+    one, other = torus(7, 1), torus(7, 2)
+    edges = np.concatenate([one.edges, other.edges + 48])
+    both = UprootedModel(97, edges, np.concatenate([one.weights, other.weights]))
+    found = search(both)
+    assert found.bound == pytest.approx(search(one).bound + search(other).bound)
+    assert both.score(found.y) == pytest.approx(found.bound)
+
+
+@pytest.mark.parametrize(
+    ("path", "optimum"),
+    [
+        ("rudy/pm1s_80.0.mc", 79),
+        ("rudy/g05_60.0.mc", 536),
+        ("ising/t3g5_5555.mc", 10933215),
+        ("gset/G11.txt", 564),
+    ],
+)
+def test_public_instances(shared, path, optimum):
+    lines = (shared / "instances" / path).read_text().splitlines()
+    n = int(lines[0].split()[0])
+    rows = [line.split() for line in lines[1:] if line.strip()]
+    edges = [(int(i) - 1, int(j) - 1) for i, j, _ in rows]
+    uprooted = UprootedModel(n, edges, [-2 * float(w) for *_, w in rows])
+    found = search(uprooted)
+    assert (uprooted.score(found.y), found.bound) == (optimum, optimum)
