@@ -92,3 +92,20 @@ def test_refuses_what_a_program_cannot_hold() -> None:
         to_qiskit(mr.Model([1], [], [], forbidden=[(0, 1)]))
     with pytest.raises(mr.ModelError, match="sense is 'up'"):
         to_qiskit(mr.Model([1], [], []), "up")
+
+
+def test_a_constrained_program_by_way_of_qiskits_converter() -> None:
+    qiskit = pytest.importorskip("qiskit_optimization")
+    converters = pytest.importorskip("qiskit_optimization.converters")
+    program = qiskit.QuadraticProgram()
+    for name in "abc":
+        program.binary_var(name)
+    program.maximize(constant=1, linear=[3, 4, 5], quadratic={("a", "b"): 2})
+    program.linear_constraint([1, 1, 1], "<=", 2, name="two")
+    converter = converters.QuadraticProgramToQubo()
+    result = mr.solve(from_qiskit(converter.convert(program)))
+    assert result.status == "optimal"
+    x = converter.interpret(result.x)
+    assert x.tolist() == [1, 1, 0]  # 3 + 4 + 2 beats 4 + 5
+    assert program.is_feasible(x)
+    assert result.score == program.objective.evaluate(x) == 10
