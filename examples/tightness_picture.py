@@ -37,7 +37,7 @@ def main(directory: Path) -> None:
     second = min(variables, key=variables.__getitem__)
     print(f"MAP score {report.score:.3f}, proved; {report.reason}.")
 
-    figure = Figure(figsize=(12, 4.9), layout="constrained")
+    figure = Figure(figsize=(12, 5.1), layout="constrained")
     shown = [
         ("LOC at X0", relax(model, "loc"), 0),
         (f"LOC at variable {model.labels[second - 1]}", relax(model, "loc", second), second),
