@@ -79,7 +79,7 @@ function explore() {
     const scale = Math.min((width - 2 * margin) / (right - left || 1), TALLEST / (top - bottom || 1));
     const indent = (width - (right - left) * scale) / 2;
     place = xy.map(([x, y]) => [indent + (x - left) * scale, margin + (top - y) * scale]);
-    radius = Math.max(3.5, Math.min(19, 0.42 * spacing()));
+    radius = Math.max(3.5, Math.min(19, 0.32 * spacing()));
     graph.setAttribute("viewBox", `0 0 ${width} ${(top - bottom) * scale + 2 * margin}`);
     graph.replaceChildren();
     overlay = element(graph, "g");
@@ -235,9 +235,11 @@ function explore() {
       `${count(kept.length, "edge")}: ${attractive} attractive, ${kept.length - attractive} repulsive; ` +
       `${count(fields.size, "variable")} with a field.`;
     at("fields-count").textContent = `Fields (${fields.size} of ${N - 1} are not 0)`;
+    const variables = names.map((_, v) => v).filter((v) => v !== root);
+    const fieldsFirst = variables.sort((u, v) => fields.has(v) - fields.has(u) || u - v);
     rows(
       at("fields"),
-      names.map((name, v) => [name, shown(fields.get(v) ?? 0), String(y[v] ^ y[root])]).filter((_, v) => v !== root),
+      fieldsFirst.map((v) => [names[v], shown(fields.get(v) ?? 0), String(y[v] ^ y[root])]),
     );
     at("edges-count").textContent = `Edges (${kept.length})`;
     rows(
