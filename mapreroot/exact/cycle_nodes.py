@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 
 # d closer than this to 0 or 1 counts as decided.
 _INTEGRAL = 1e-6
-# Separation ends when this many rounds closed less than this share of what is left.
-_ROUNDS, _SHARE = 5, 0.02
+# Separation ends when this many rounds gained little.
+_ROUNDS = 5
 # Edges tried before a branch at most, tries without a better one before giving up, and tries after
 # which an edge's own history is trusted.
 _CANDIDATES, _LOOKAHEAD, _RELIABLE = 12, 4, 3
@@ -87,9 +87,13 @@ class CycleNodes:
         closes: Callable[[float], bool],
         enough: Callable[[], float],
         offer: Callable[[Bits], None],
+        share: float,
         limits: Limits,
     ) -> BoxBound:
-        """Separate and round until the box is closed, nothing is violated, or little is gained."""
+        """Separate and round until the box is closed, nothing is violated, or little is gained.
+
+        Little is less than the ``share`` of what is left to ``enough``, in five rounds.
+        """
         self.lp.box(*box)
         history: list[float] = []
 
@@ -100,7 +104,7 @@ class CycleNodes:
             history.append(bound)
             if len(history) > _ROUNDS:
                 then = history[-1 - _ROUNDS]
-                if then - bound < _SHARE * (then - enough()):
+                if then - bound < share * (then - enough()):
                     return np.inf
             return None
 

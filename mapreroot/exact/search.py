@@ -41,9 +41,13 @@ Ints = NDArray[np.int64]
 
 # Blocks up to this size are enumerated.
 _SMALL = 20
-# A model with this many edges a vertex is bounded by the semidefinite program at once, one with
-# fewer if the cycle LP leaves a gap; an eigenvalue decomposition of a larger one takes too long.
-_DENSE, _EIGEN_VERTICES = 4.0, 400
+# A model with this share of all N^2 / 2 edges is bounded by the semidefinite program at once, one
+# with this many edges a vertex when the cycle LP is slow to close the gap; with more vertices
+# the eigenvalue decompositions take too long.
+_DENSE, _HALF_DENSE, _EIGEN_VERTICES = 0.3, 4.0, 400
+# How much of what is left five rounds of separation must close: while a semidefinite bound is
+# waiting, and while there is only branching.
+_IMPATIENT, _PATIENT = 0.4, 0.02
 # When a box ties this share of the vertices, a smaller model with its own LP is worth the start.
 _RESTART = 0.25
 
@@ -186,6 +190,7 @@ class _Tree:
         self.count = itertools.count()
         self.nodes = 0
         self.closed = -np.inf  # the largest bound of a node that was closed
+        self.semidefinite = False  # whether the cycle LP has been given up
         self.stopped: StopReason | None = None
 
     def run(self) -> SearchResult:
@@ -232,26 +237,28 @@ class _Tree:
         if node.relaxation is not None:
             self._expand_box(node)
             return
-        way = self._settled(node.way)
+        more = self._settled(node.way.kernel)
         if self.stopped is not None:
             return
-        node.way = way
-        kernel = way.kernel
+        node.way = node.way.then(more)
+        if node.multipliers is not None:
+            node.multipliers = carried(node.multipliers, more)
+        kernel = node.way.kernel
+        N = kernel.n_vertices
         if kernel.m == 0:
-            y = way.restore(np.zeros(kernel.n_vertices, np.int8))
-            self.incumbent.offer(y)
+            self.incumbent.offer(node.way.restore(np.zeros(N, np.int8)))
             self.closed = max(self.closed, kernel.constant)
-        elif kernel.m >= _DENSE * kernel.n_vertices and kernel.n_vertices <= _EIGEN_VERTICES:
+        elif N <= _EIGEN_VERTICES and (2 * kernel.m >= _DENSE * N**2 or self.semidefinite):
             self._expand_semidefinite(node)
         else:
             node.relaxation = CycleNodes(kernel)
             node.box = node.relaxation.whole
             self._expand_box(node)
 
-    def _settled(self, way: Reduction) -> Reduction:
-        """Reduce a node, and solve all of its blocks but the largest."""
+    def _settled(self, model: UprootedModel) -> Reduction:
+        """Reduce, and solve all blocks but the largest, or all if they are small."""
+        way = reduce(model)
         while True:
-            way = way.then(reduce(way.kernel))
             parts = sorted(blocks(way.kernel), key=lambda block: block.model.n_vertices)
             if parts and parts[-1].model.n_vertices > _SMALL:
                 parts.pop()
@@ -269,12 +276,14 @@ class _Tree:
                     return way
                 ys.append(inner.y)
             ties = _ties(way.kernel.n_vertices, parts, ys)
-            way = way.then(contract(way.kernel, ties))
+            way = way.then(reduce(way.kernel, ties))
 
     def _expand_semidefinite(self, node: _Node) -> None:
         kernel = node.way.kernel
         found = sdp_bound(kernel, self.incumbent.enough(), self.limits, node.multipliers)
         node.bound = min(node.bound, found.bound)
+        if found.y is not None:
+            self.incumbent.offer(node.way.restore(found.y))
         for y in hyperplane_roundings(found.X, self.seed + self.nodes):
             self._offer(node.way, improve(kernel, y, self.limits))
         self.stopped = found.stopped
@@ -294,11 +303,16 @@ class _Tree:
         relaxation, box, incumbent = node.relaxation, node.box, self.incumbent
         assert relaxation is not None
         assert box is not None
+        kernel = node.way.kernel
+        waiting = (
+            kernel.n_vertices <= _EIGEN_VERTICES and kernel.m >= _HALF_DENSE * kernel.n_vertices
+        )
         found = relaxation.bound(
             box,
             incumbent.closes,
             incumbent.enough,
             lambda y: self._offer(node.way, y),
+            _IMPATIENT if waiting else _PATIENT,
             self.limits,
         )
         node.bound = min(node.bound, found.bound)
@@ -307,8 +321,12 @@ class _Tree:
             return
         node.box = found.box
         if (found.tied >= 0).sum() > _RESTART * len(found.tied):
-            smaller = node.way.then(reduce(node.way.kernel, found.tied))
+            smaller = node.way.then(reduce(kernel, found.tied))
             self._push(_Node((0.0, 0), node.bound, smaller))
+            return
+        if waiting:
+            self.semidefinite = True
+            self._push(_Node((0.0, 0), node.bound, node.way))
             return
         children = relaxation.branch(found, incumbent.closes, self.limits)
         for k, (bound, child_box) in enumerate(children):

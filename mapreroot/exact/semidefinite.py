@@ -99,6 +99,9 @@ class SdpBound:
         Where to start on a similar model.
     evaluations : int
         Eigenvalue decompositions made.
+    y : ndarray of int8, shape (N,), or None
+        An assignment that the bound takes into account: all others may be bounded by less than
+        its score.
     stopped : str or None
         Why it stopped early, if a limit did it.
     """
@@ -107,6 +110,7 @@ class SdpBound:
     X: Floats
     multipliers: Multipliers
     evaluations: int
+    y: NDArray[np.int8] | None = None
     stopped: StopReason | None = None
 
 
@@ -289,9 +293,7 @@ class _Dual:
         """Majorant without its constant alpha N^2 / 2, and its gradient, at (shift, lambda)."""
         N = len(self.C)
         shift, weights = z[:N], z[N:]
-        M = self.C.copy()
-        M.ravel()[:: N + 1] -= shift
-        _add_rows(M, self.rows, weights)
+        M = self._slack_matrix(shift, weights)
         positive, vectors = _positive_part(M)
         self.X = (vectors * (positive / self.alpha)) @ vectors.T
         values, _ = _row_values(self.X, self.rows)
@@ -303,6 +305,33 @@ class _Dual:
             float(positive @ positive) / (2 * self.alpha) + linear,
             np.concatenate([1 - np.diag(self.X), self.reach + values]),
         )
+
+    def runner_up(self, z: Floats) -> tuple[NDArray[np.int8], float]:
+        """Give one assignment, and a bound on all others but its complement.
+
+        With the eigenvalues mu_1 > mu_2 > .. of M and the first eigenvector v, an s whose signs
+        are not those of v (or all opposite) has abs(s'v) <= t = |v|_1 - 2 min abs(v), and so
+        s'Ms <= mu_1 t^2 + mu_2 (N - t^2). Near an optimum of rank one mu_2 is far below 0: then
+        one vertex of the relaxation is proved optimal though bounds only tend to its score.
+        """
+        N = len(self.C)
+        shift, weights = z[:N], z[N:]
+        M = self._slack_matrix(shift, weights)
+        values, vectors = np.linalg.eigh(M)
+        v = vectors[:, -1]
+        size = np.sort(np.abs(v))
+        # The eigenvectors are right up to rounding: t is allowed a little more.
+        t = min(N, (float(size.sum() - 2 * size[0]) + 1e-9) ** 2)
+        second = float(values[-2]) if N > 1 else float(values[-1])
+        linear = float(shift.sum() + weights @ self.reach)
+        others = linear + float(values[-1]) * t + second * (N - t)
+        return (v > 0).astype(np.int8), others + self._margin(M, shift, weights)
+
+    def _slack_matrix(self, shift: Floats, weights: Floats) -> Floats:
+        M = self.C.copy()
+        M.ravel()[:: len(M) + 1] -= shift
+        _add_rows(M, self.rows, weights)
+        return M
 
     def _margin(self, M: Floats, shift: Floats, weights: Floats) -> float:
         """More than all rounding errors of the bound, in the worst case.
@@ -317,8 +346,13 @@ class _Dual:
         terms = self.size + float(np.abs(shift).sum()) + 4 * float(weights.sum())
         return _EPSILON * (N * (T + 2) * terms + 10 * N * N * float(np.linalg.norm(M)))
 
-    def minimise(self, z: Floats, steps: int) -> tuple[float, Floats]:
+    def minimise(self, z: Floats, steps: int, limits: Limits) -> tuple[float, Floats]:
         """Run L-BFGS-B for a while; leave X at the point it ends at."""
+
+        def ask(_: Floats) -> None:
+            if limits.reason() is not None:
+                raise StopIteration
+
         N = len(self.C)
         lower = np.concatenate([np.full(N, -np.inf), np.zeros(len(self.rows))])
         found = minimize(
@@ -327,6 +361,7 @@ class _Dual:
             jac=True,
             method="L-BFGS-B",
             bounds=np.stack([lower, np.full(len(lower), np.inf)], axis=1),
+            callback=ask,
             options={"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-12, "gtol": 1e-4},
         )
         z = found.x
@@ -364,7 +399,7 @@ def sdp_bound(
         Stop as soon as the bound is at most this: in a search, the score that an assignment worth
         finding must exceed.
     limits : Limits, optional
-        Asked once a round (about 100 eigenvalue decompositions).
+        Asked after every step of L-BFGS-B.
     multipliers : Multipliers, optional
         Where to start: those of a similar model (see `Multipliers.contract`).
     rounds : int
@@ -402,17 +437,21 @@ def sdp_bound(
         dual.rows = multipliers.rows
         dual.alpha = min(_FIRST_ALPHA, max(_RESTART * multipliers.alpha, _LAST_ALPHA))
     enough = (lower - uprooted.constant) / scale
-    previous = np.inf
+    previous, y = np.inf, None
     stopped: StopReason | None = None
     for k in range(rounds):
         _, dual.reach = _row_values(dual.X, dual.rows)
         steps = _SHORT if dual.alpha > _PATIENT_ALPHA else _LONG
-        value, z = dual.minimise(np.concatenate([shift, weights]), steps)
+        value, z = dual.minimise(np.concatenate([shift, weights]), steps, limits)
         shift, weights = z[:N], z[N:]
+        candidate, others = dual.runner_up(z)
+        score = (uprooted.score(candidate) - uprooted.constant) / scale
+        if max(score, others) < dual.bound:
+            dual.bound, y = max(score, others), candidate
         active = weights > 0
         dual.rows, weights = dual.rows[active], weights[active]
         stopped = limits.reason()
-        if dual.bound <= enough or stopped is not None or k == rounds - 1:
+        if dual.bound <= max(enough, score) or stopped is not None or k == rounds - 1:
             break
         progress, previous = previous - value, value
         if dual.alpha > _PATIENT_ALPHA or progress < dual.bound - value:
@@ -437,6 +476,7 @@ def sdp_bound(
         _correlation(dual.X),
         Multipliers(scale * shift, dual.rows, scale * weights, dual.alpha),
         dual.evaluations,
+        y,
         stopped,
     )
 

@@ -66,6 +66,7 @@ def engine(request, monkeypatch):
     if request.param != "as it is":
         monkeypatch.setattr(module, "_SMALL", 3)
         monkeypatch.setattr(module, "_DENSE", 0.0 if request.param == "semidefinite" else np.inf)
+        monkeypatch.setattr(module, "_HALF_DENSE", np.inf)
         # No heuristic does the work beforehand.
         monkeypatch.setattr(module, "find", lambda uprooted, *_: np.zeros(uprooted.n_vertices))
         # Nor does the first bound.
@@ -104,6 +105,7 @@ def test_a_dense_model_is_proved_by_the_semidefinite_bound():
 
 def test_branching_happens_and_proves(monkeypatch):
     monkeypatch.setattr(module, "_DENSE", np.inf)
+    monkeypatch.setattr(module, "_HALF_DENSE", np.inf)
     uprooted = complete(24, 4, "sign")
     found = search(uprooted)
     assert found.nodes > 1
@@ -139,6 +141,7 @@ def test_no_time_gives_an_assignment_and_a_bound():
 
 def test_a_node_limit_leaves_a_true_bound(monkeypatch):
     monkeypatch.setattr(module, "_DENSE", np.inf)
+    monkeypatch.setattr(module, "_HALF_DENSE", np.inf)
     uprooted = complete(24, 4, "sign")
     optimum = search(uprooted).bound
     found = search(uprooted, Limits(nodes=1))
