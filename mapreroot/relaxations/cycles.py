@@ -38,7 +38,16 @@ Floats = npt.NDArray[np.float64]
 
 SLACK = 1e-6
 PATIENCE = 5
+"""Cuts leave when they were slack by more than SLACK so many times in a row."""
+
 SLICE = 0.5
+"""Seconds of simplex iterations between two looks at the limits."""
+
+PER_EDGE, DEGENERATE_PER_EDGE, DENSE_PER_EDGE = 3, 10, 16
+"""New cuts of one round that may share an edge: few make small programs, many make few rounds."""
+
+TILTS = (0.1, 0.01)
+"""Relative size of the changes of equal costs, one after the other, before the true ones."""
 
 
 def score_step(uprooted: UprootedModel) -> float:
@@ -143,6 +152,9 @@ class CycleLP:
         self.interior = uprooted.n_vertices >= 50 and m >= uprooted.n_vertices**2 / 4
         self._age = np.zeros(0, np.int64)
         self._highs = new_highs()
+        self._limits = Limits()
+        # A long interior-point run looks at the limits by itself; the simplex goes in slices.
+        self._highs.cbIpmInterrupt += self._look_up
         for name, value in (
             ("threads", 1),
             ("simplex_scale_strategy", 0),
@@ -158,6 +170,10 @@ class CycleLP:
         lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         lp.a_matrix_.start_ = np.zeros(1, np.int32)
         _check(self._highs.passModel(lp), "model")
+
+    def _look_up(self, event: Any) -> None:
+        if self._limits.reason() is not None:
+            event.interrupt()
 
     def cost(self, c: Floats) -> None:
         """Optimise another objective for a while; `bound` goes on speaking of the model's own."""
@@ -199,7 +215,7 @@ class CycleLP:
         str or None
             None at an optimum, which ``d`` and ``y`` then hold; why it stopped otherwise.
         """
-        limits = limits or Limits()
+        self._limits = limits = limits or Limits()
         highs = self._highs
         solver = "ipm" if self.interior and len(self.cuts) else "simplex"
         _check(highs.setOptionValue("solver", solver), "solver")
@@ -214,7 +230,10 @@ class CycleLP:
             info = highs.getInfo()
             self.iterations += max(0, info.simplex_iteration_count, info.ipm_iteration_count)
             status = highs.getModelStatus()
-            if status != highspy.HighsModelStatus.kTimeLimit:
+            if status not in (
+                highspy.HighsModelStatus.kTimeLimit,
+                highspy.HighsModelStatus.kInterrupt,
+            ):
                 break
         if status != highspy.HighsModelStatus.kOptimal:
             if solver == "ipm":
@@ -237,16 +256,22 @@ class CycleLP:
         """Give `bound` with the reduced costs it rests on: what fixes edges in a search."""
         return dual_bound(self.uprooted.constant, self.c, self.lower, self.upper, self.cuts, self.y)
 
-    def separate(self) -> Cuts:
-        """Find inequalities that d violates; none only if there are none."""
+    def separate(self, per_edge: int = PER_EDGE) -> Cuts:
+        """Find inequalities that d violates; none only if there are none.
+
+        Parameters
+        ----------
+        per_edge : int
+            How many of the new cuts may share an edge, where the simplex method is used.
+        """
         n, m = self.uprooted.n_vertices, self.uprooted.m
         finder, d = self.separator, self.d
         if self.interior:
-            cuts = finder.triangle_cuts(d, 5 * m, per_edge=16)
+            cuts = finder.triangle_cuts(d, 5 * m, per_edge=DENSE_PER_EDGE)
             return cuts if len(cuts) else finder.cycle_cuts(d, n)
-        cuts = finder.triangle_cuts(d, m, per_edge=3)
+        cuts = finder.triangle_cuts(d, m, per_edge)
         if len(cuts) < n / 6:
-            cuts += finder.best(finder.cycle_cuts(d, n, penalty=0.05), d, n, per_edge=3)
+            cuts += finder.best(finder.cycle_cuts(d, n, penalty=0.05), d, n, per_edge)
         return cuts
 
     def purge(self, patience: int = PATIENCE) -> None:
@@ -383,9 +408,11 @@ def cutting_planes(
     scale = float(np.abs(model.weights).max(initial=0.0))
     if perturb is None:
         perturb = 8 * len(np.unique(np.abs(model.weights))) < model.m
-    if perturb:
-        noise = np.random.default_rng(0).uniform(-0.1, 0.1, model.m)
-        lp.cost(lp.c + noise * np.abs(lp.c))
+    tilts = list(TILTS) if perturb else []
+    per_edge = DEGENERATE_PER_EDGE if perturb else PER_EDGE
+    noise = np.random.default_rng(0).uniform(-1, 1, model.m)
+    if tilts:
+        lp.cost(lp.c * (1 + tilts[0] * noise))
     value, best = lp.bound(), (lp.cuts, lp.y)
     rounds, before, lp_seconds, separation_seconds = 0, lp.iterations, 0.0, 0.0
     converged = False
@@ -410,19 +437,19 @@ def cutting_planes(
             ):
                 break
             clock = process_time()
-            cuts = lp.separate()
+            cuts = lp.separate(per_edge)
             separation_seconds += process_time() - clock
             if len(cuts):
                 lp.purge()
                 lp.add(cuts)
-            elif perturb:
-                perturb = False
-                lp.cost(lp.c)
+            elif tilts:
+                tilts.pop(0)
+                lp.cost(lp.c * (1 + tilts[0] * noise) if tilts else lp.c)
             else:
                 converged = True
                 break
     finally:
-        if perturb:
+        if tilts:
             lp.cost(lp.c)
     used = best[1] > 0
     return CycleRelaxation(
