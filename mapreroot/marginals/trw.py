@@ -16,7 +16,7 @@ __all__ = ["spanning_tree_appearances", "trw"]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-DEPTH = 12
+DEPTH = 8
 """Steps that the acceleration looks back."""
 DENSE = 600
 """Up to so many vertices a dense inverse of the Laplacian is the fastest."""
@@ -155,35 +155,41 @@ def _solve(
     n = len(theta)
     graph = Graph.of(n, edges)
     w = weights / (2 * rho)
-    start = theta[edges.ravel()] if state is None else state
-    L, a = theta.copy(), start.copy()
+    at_fields = np.concatenate([theta[edges.ravel()], theta])
+    state = at_fields.copy() if state is None else state.copy()
     sweeps, change = _accelerated(
-        theta, graph.start, graph.half, w, rho, L, a, DEPTH, tolerance, min(limit, 2000)
+        theta, graph.start, graph.half, w, rho, state, DEPTH, tolerance, min(limit, 4000)
     )
     method = "message passing"
     if not change < tolerance and sweeps < limit:
         method = "double loop"
-        L, a = theta.copy(), theta[edges.ravel()].copy()
+        state = at_fields
         total = np.bincount(edges.ravel(), np.repeat(rho, 2), minlength=n)
         kappa = np.maximum(total / 2 - 1, 0.0)
         more, change = iterate(
-            theta, graph.start, graph.half, w, rho, kappa, L, a, 10, tolerance, limit - sweeps
-        )
+            theta, graph.start, graph.half, w, rho, kappa, state[2 * len(w) :],
+            state[: 2 * len(w)], 10, tolerance,
+            limit - sweeps,
+        )  # fmt: skip
         sweeps += more
-    log_z, p, pair = beliefs_at(theta, graph.start, graph.half, edges, w, rho, L, a)
-    return Beliefs(log_z, p, pair, change < tolerance, sweeps, method, rho), a
+    log_z, p, pair = beliefs_at(
+        theta, graph.start, graph.half, edges, w, rho, state[2 * len(w) :], state[: 2 * len(w)]
+    )
+    return Beliefs(log_z, p, pair, change < tolerance, sweeps, method, rho), state
 
 
 @njit(cache=True)
 def _accelerated(
-    theta: Floats, start: Ints, half: Ints, w: Floats, rho: Floats, L: Floats, a: Floats,
+    theta: Floats, start: Ints, half: Ints, w: Floats, rho: Floats, state: Floats,
     depth: int, tolerance: float, limit: int,
 ) -> tuple[int, float]:  # fmt: skip
     """Anderson acceleration of sweeps: extrapolate from the last ``depth`` steps.
 
-    The least-squares problem is solved by its normal equations, slightly regularised.
+    ``state`` holds a (2 m,) and then L (n,) of `iterate`, and is changed in place. The
+    least-squares problem is solved by its normal equations, slightly regularised.
     """
-    size = len(a)
+    size = len(state)
+    a, L = state[: len(half)], state[len(half) :]
     no_damping = np.zeros(len(theta))
     step = np.empty((depth, size))  # differences of iterates, and of their changes
     turn = np.empty((depth, size))
@@ -193,11 +199,11 @@ def _accelerated(
     best = np.inf
     change = np.inf
     for sweep in range(1, limit + 1):
-        x = a.copy()
+        x = state.copy()
         _, change = iterate(theta, start, half, w, rho, no_damping, L, a, 1, 0.0, 1)
         if change < tolerance:
             return sweep, change
-        f = a - x
+        f = state - x
         size_of_f = np.sqrt((f * f).sum())
         if sweep > 1 and size_of_f < 1e3 * best:
             step[at], turn[at] = x - last, f - last_change
@@ -214,9 +220,9 @@ def _accelerated(
                 system[k, k] += 1e-13 * scale + 1e-300
             gamma = np.linalg.solve(system, turn[:held] @ f)
             for k in range(held):
-                a -= gamma[k] * (step[k] + turn[k])
-            if not np.isfinite(a.sum()):
-                a[:] = x + f
+                state -= gamma[k] * (step[k] + turn[k])
+            if not np.isfinite(state.sum()):
+                state[:] = x + f
                 held, at = 0, 0
         elif sweep > 1:  # an extrapolation went astray: forget what led there
             held, at = 0, 0
