@@ -1,10 +1,9 @@
 """One cycle, two roots: the Bethe approximation before and after rerooting.
 
 Weller (2016), section 5.3. A cycle with one repulsive edge is frustrated: its Bethe estimate of
-log Z goes wrong without limit as the couplings grow. With fields on its variables, M+ is the
-cycle and the added vertex joined to all of it; conditioning on a vertex of the cycle instead cuts
-the cycle open. Where one vertex meets every frustrated cycle of M+, the rerooted model is
-attractive after flips, and with at most one cycle left Bethe is within log 2 of log Z.
+log Z goes wrong without limit as the couplings grow. Here M+ has three cycles, and X1 lies on both
+of those that are frustrated. Rerooted at X1 the model is one cycle that is attractive after
+flips, with X0 on it as a variable, and there Bethe is within log 2 of log Z.
 
 Run: python examples/single_cycle.py [directory for the picture]
 """
@@ -21,10 +20,10 @@ from mapreroot.marginals import log_partition
 
 
 def frustrated_cycle(strength: float) -> Model:
-    """Four variables in a cycle with one repulsive edge, and a field on two of them."""
+    """Four variables in a cycle with one repulsive edge, and fields beside the first one."""
     edges = [(0, 1), (1, 2), (2, 3), (0, 3)]
     weights = [strength, strength, strength, -strength]
-    return Model([strength / 4, 0.0, strength / 4, 0.0], edges, weights)
+    return Model([0.0, strength / 8, 0.0, strength / 8], edges, weights)
 
 
 def errors(strengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:

@@ -48,8 +48,8 @@ def bethe(
     from the fields alone and from the mean-field optimum. Without fields the first start is the
     symmetric point, which is stationary but may be far from the minimum: the second one breaks
     the symmetry. Belief propagation starts from the fields, and counts only
-    where it converges. The tangents replace sum_j 1/2 - 1 entropies a vertex and not all of
-    sum_j 1 - 1, because each edge's entropy makes half of one at both its ends convex.
+    where it converges. At a vertex of degree d the tangents replace (d - 1) / 2 entropies, half
+    of those that are concave: each edge's entropy makes half of one at both its ends convex.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def bethe(
     n = len(theta)
     graph = Graph.of(n, edges)
     w, rho = weights / 2, np.ones(len(weights))
-    convex = np.maximum(np.diff(graph.start) / 2 - 1, 0.0)
+    convex = np.maximum((np.diff(graph.start) - 1) / 2, 0.0)
     spin = 2 * mean_field(theta, edges, weights, restarts=12).p - 1
     runs = [
         ("belief propagation", np.zeros(n), 1, min(limit, 200), theta),

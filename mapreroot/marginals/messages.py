@@ -8,9 +8,10 @@ that sums x_j out. Stationary points of the free energy satisfy this and
     (1 + kappa_i) L_i = kappa_i L'_i + theta_i + sum_j rho_ij m_ji   at   L = L',
 
 whatever kappa is. With rho = 1, kappa = 0 and L updated vertex by vertex this is belief
-propagation. With kappa_i = sum_j rho_ij - 1, L' held while L is iterated, it is the double loop of
-Heskes, Albers and Kappen (2003): the concave entropies are replaced by their tangents at L', which
-leaves a convex problem and an upper bound of the free energy, so that every outer step goes down.
+propagation. With kappa_i from sum_j rho_ij / 2 - 1 to sum_j rho_ij - 1, L' held while L is
+iterated, it is the double loop of Heskes, Albers and Kappen (2003): kappa_i concave entropies are
+replaced by their tangents at L', which leaves a convex problem and an upper bound of the free
+energy, so that every outer step goes down.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def _solve(
         method = "double loop"
         state = at_fields
         total = np.bincount(edges.ravel(), np.repeat(rho, 2), minlength=n)
-        kappa = np.maximum(total / 2 - 1, 0.0)
+        kappa = np.maximum((total - 1) / 2, 0.0)
         more, change = iterate(
             theta, graph.start, graph.half, w, rho, kappa, state[2 * len(w) :],
             state[: 2 * len(w)], 10, tolerance,
