@@ -207,18 +207,25 @@ class CycleLP:
         self.y = np.concatenate([self.y, np.zeros(k)])
         self._age = np.concatenate([self._age, np.zeros(k, np.int64)])
 
-    def solve(self, limits: Limits | None = None) -> StopReason | None:
-        """Optimise over the cuts at hand.
+    def solve(
+        self, limits: Limits | None = None, pivots: int | None = None
+    ) -> StopReason | None:
+        """Optimise over the cuts at hand, or make a number of dual simplex steps towards it.
 
         Returns
         -------
         str or None
-            None at an optimum, which ``d`` and ``y`` then hold; why it stopped otherwise.
+            None at an optimum, which ``d`` and ``y`` then hold, or after ``pivots`` steps; why it
+            stopped otherwise.
         """
         self._limits = limits = limits or Limits()
+        if not len(self.c):  # which HiGHS does not call optimal
+            return limits.reason()
         highs = self._highs
         solver = "ipm" if self.interior and len(self.cuts) else "simplex"
         _check(highs.setOptionValue("solver", solver), "solver")
+        most = highspy.kHighsIInf if pivots is None else pivots
+        _check(highs.setOptionValue("simplex_iteration_limit", most), "iteration limit")
         while True:
             reason = limits.reason()
             if reason:
@@ -235,7 +242,8 @@ class CycleLP:
                 highspy.HighsModelStatus.kInterrupt,
             ):
                 break
-        if status != highspy.HighsModelStatus.kOptimal:
+        enough = pivots is not None and status == highspy.HighsModelStatus.kIterationLimit
+        if status != highspy.HighsModelStatus.kOptimal and not enough:
             if solver == "ipm":
                 self.interior = False
                 return self.solve(limits)
@@ -297,7 +305,7 @@ class CycleRelaxation:
     ----------
     bound : float
         Nothing in the box scores more (see `dual_bound`); rounded down to a score that can
-        occur where the weights have a common unit and `solve_cycle_lp` was asked to.
+        occur where the weights have a common unit (`score_step`).
     value : float
         The same bound before that rounding: the TRI optimum if ``converged``, up to VIOLATION.
     d : ndarray, shape (m,)
