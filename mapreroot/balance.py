@@ -121,7 +121,9 @@ def rooted_balance(uprooted: UprootedModel, root: int) -> Balance:
     """
     if not 0 <= root < uprooted.n_vertices:
         raise ModelError(f"no vertex {root}: the model has 0..{uprooted.n_vertices - 1}")
-    rest = (uprooted.edges != root).all(axis=1)
+    # Edges are sorted, so those of vertex 0 come first: the usual root needs no copies.
+    first = int(np.searchsorted(uprooted.edges[:, 0], 1))
+    rest = slice(first, None) if root == 0 else (uprooted.edges != root).all(axis=1)
     return _balance(uprooted.n_vertices, uprooted.edges[rest], uprooted.weights[rest])
 
 
@@ -239,6 +241,10 @@ def balancing_set(uprooted: UprootedModel, k: int) -> frozenset[int] | None:
 
 
 def _balance(n: int, edges: Ints, weights: Floats) -> Balance:
+    if weights.min(initial=1.0) > 0:  # nothing to flip
+        side = np.zeros(n, dtype=np.int8)
+        side.setflags(write=False)
+        return Balance(side, None)
     edges, weights = _read_only(edges), _read_only(weights)
     conflict, side = _two_colour(n, edges, weights)
     if conflict < 0:

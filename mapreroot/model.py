@@ -26,6 +26,7 @@ from mapreroot.constraints import (
 )
 from mapreroot.errors import InfeasibleError, ModelError
 from mapreroot.limits import StopReason
+from mapreroot.scoring import exact_score
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -197,7 +198,7 @@ class Model:
         if bits.ndim == 1:
             if self.forbidden and violated(self.forbidden, bits[None, :])[0]:
                 return -math.inf
-            return _exact_score(self.constant, self.edges, self.weights, bits, self.theta)
+            return exact_score(self.constant, self.theta, self.edges, self.weights, bits)
         scores = self.constant + bits @ self.theta
         for start in range(0, len(bits), 4096):  # bounds the (k, m) intermediate
             part = bits[start : start + 4096]
@@ -473,7 +474,7 @@ class UprootedModel:
         bits = _bits(y, self.n_vertices)
         if bits.ndim != 1:
             raise ModelError(f"expected one assignment of {self.n_vertices} vertices")
-        return _exact_score(self.constant, self.edges, self.weights, bits)
+        return exact_score(self.constant, np.zeros(0), self.edges, self.weights, bits)
 
     def reroot(self, root: int) -> Model:
         """Condition on y_root = 0 (Weller 2016, section 3).
@@ -652,15 +653,6 @@ def _bits(x: npt.ArrayLike, n: int) -> Bits:
     if not ((array == 0) | (array == 1)).all():
         raise ModelError("x holds something other than 0 and 1")
     return array.astype(np.int8)
-
-
-def _exact_score(
-    constant: float, edges: Ints, weights: Floats, bits: Bits, theta: Floats | None = None
-) -> float:
-    terms = -weights[bits[edges[:, 0]] != bits[edges[:, 1]]] / 2
-    if theta is not None:
-        terms = np.concatenate([theta[bits == 1], terms])
-    return math.fsum([constant, *terms.tolist()])
 
 
 def _digest(kind: bytes, n: int, constant: float, arrays: Iterable[Any], more: str) -> str:

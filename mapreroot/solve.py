@@ -11,15 +11,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from mapreroot.balance import rooted_balance
 from mapreroot.certificates import verify
 from mapreroot.constraints import satisfying
 from mapreroot.errors import ModelError, SolverError
 from mapreroot.exact.blockwise import solve_blocks
 from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.local_search import improve, round_by_spanning_tree
+from mapreroot.exact.mincut import balanced_map
 from mapreroot.exact.prove import prove
-from mapreroot.exact.rooted import balanced_root, cut_at, forest_root, tree_at
+from mapreroot.exact.rooted import balanced_rooting, forest_root, not_balanced, tree_at
 from mapreroot.limits import Limits, StopReason, interruptible
 from mapreroot.model import TOL, Model, UprootedModel
 from mapreroot.relaxations.roof_duality import best_loc_root, roof_dual
@@ -345,15 +345,17 @@ def _auto(uprooted: UprootedModel, ask: _Request) -> _Outcome:
     root = forest_root(uprooted) if ask.root is None else None
     if root is not None:
         return _Outcome(tree_at(uprooted, root), "tree", root=root)
-    root = balanced_root(uprooted) if ask.root is None else ask.root
-    if root is not None and rooted_balance(uprooted, root).is_balanced:
-        return _Outcome(cut_at(uprooted, root), "maxflow", root=root)
+    balanced = balanced_rooting(uprooted, ask.root)
+    if balanced is not None:
+        return _Outcome(balanced_map(uprooted, *balanced).y, "maxflow", root=balanced[0])
     return _exact(uprooted, ask)
 
 
 def _maxflow(uprooted: UprootedModel, ask: _Request) -> _Outcome:
-    root = balanced_root(uprooted) if ask.root is None else ask.root
-    return _Outcome(cut_at(uprooted, root or 0), "maxflow", root=root or 0)
+    balanced = balanced_rooting(uprooted, ask.root)
+    if balanced is None:
+        raise not_balanced(uprooted, ask.root)
+    return _Outcome(balanced_map(uprooted, *balanced).y, "maxflow", root=balanced[0])
 
 
 def _tree(uprooted: UprootedModel, ask: _Request) -> _Outcome:

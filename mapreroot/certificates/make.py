@@ -26,7 +26,7 @@ _BITS = 60
 
 
 def certificate(
-    model: Model, x: Sequence[int], bound: Fraction, argument: Argument
+    model: Model, x: Sequence[int], score: Fraction, bound: Fraction, argument: Argument
 ) -> dict[str, Any]:
     """Put a certificate together.
 
@@ -35,6 +35,8 @@ def certificate(
     model : Model
     x : sequence of 0 and 1
         The assignment whose score is stated.
+    score : Fraction
+        That score, in nats.
     bound : Fraction
         What the argument proves, in nats.
     argument : dict
@@ -52,7 +54,7 @@ def certificate(
         "format": "mapreroot certificate 1",
         "model": model.digest,
         "x": [int(value) for value in x],
-        "score": float(model.score(x)),
+        "score": float(score),
         "bound": stated,
         "proof": argument,
     }

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from mapreroot.decomposition import blocks, recombine, reduce
 from mapreroot.exact.local_search import improve
-from mapreroot.exact.rooted import balanced_root, cut_at
+from mapreroot.exact.mincut import balanced_map
+from mapreroot.exact.rooted import balanced_rooting
 from mapreroot.exact.search import search
 from mapreroot.limits import Limits, StopReason
 from mapreroot.model import TOL, UprootedModel
@@ -91,13 +92,14 @@ def solve_blocks(
     hard = []
     done = kernel.constant
     for k, block in enumerate(parts):
-        root = balanced_root(block.model)
-        if root is None:
+        balanced = balanced_rooting(block.model)
+        if balanced is None:
             hard.append(k)
             continue
-        y = ys[k] = cut_at(block.model, root)
-        done += block.model.score(y)
-        roots[k] = int(reduction.vertices[block.vertices[root]])
+        found = balanced_map(block.model, *balanced)
+        ys[k] = found.y
+        done += found.bound
+        roots[k] = int(reduction.vertices[block.vertices[balanced[0]]])
     # The largest first: where time runs out, the many small ones are still answered.
     hard.sort(key=lambda k: parts[k].model.n_vertices)
     waiting = {k: _trivial_bound(parts[k].model) for k in hard}

@@ -32,7 +32,7 @@ def balanced_map(
     Returns
     -------
     Solution
-        With y_root = 0; ``bound`` is its own score, which the maximum flow proves optimal.
+        With y_root = 0; ``bound`` is its own score to rounding: the maximum flow proves it.
 
     Raises
     ------
@@ -52,25 +52,30 @@ def balanced_map(
     >>> balanced_map(model, 0, np.array([0, 1, 0], dtype=np.int8)).bound
     1.5
     """
-    i, j = uprooted.edges[:, 0], uprooted.edges[:, 1]
-    W = uprooted.weights
-    f = switching ^ switching[root]
-    attractive = np.where(f[i] == f[j], W, -W)
-    at_root = (i == root) | (j == root)
-    inner = ~at_root
-    bad = np.flatnonzero(inner & (attractive < 0))
-    if len(bad):
-        raise NotBalancedError(
-            f"edge {tuple(uprooted.edges[bad[0]].tolist())} stays repulsive after switching"
-        )
-    # In z = y XOR f an edge costs its weight when cut. At the root z_root = 0, so an attractive
-    # edge is a cost of z_v = 1 (the sink's side), a repulsive one a cost of z_v = 0.
-    ends = i[at_root] + j[at_root] - root
-    pull = attractive[at_root]
+    edges, W = uprooted.edges, uprooted.weights
+    at_root: slice | npt.NDArray[np.bool_]
+    inner: slice | npt.NDArray[np.bool_]
+    if root == 0:  # edges are sorted, so those of vertex 0 come first: no copies
+        first = int(np.searchsorted(edges[:, 0], 1))
+        at_root, inner = slice(first), slice(first, None)
+    else:
+        at_root = (edges == root).any(axis=1)
+        inner = ~at_root
+    flips = switching ^ switching[root]
+    flipped = flips[edges[:, 0]] != flips[edges[:, 1]] if flips.any() else None
+    attractive = W if flipped is None else np.where(flipped, -W, W)
+    capacity = attractive[inner]
+    if capacity.min(initial=0.0) < 0:
+        bad = edges[inner][int(capacity.argmin())]
+        raise NotBalancedError(f"edge {tuple(bad.tolist())} stays repulsive after switching")
+    # In z = y XOR flips an edge costs its weight when cut. As z_root = 0, an attractive edge of
+    # the root is a cost of z_v = 1 (the sink's side), a repulsive one a cost of z_v = 0.
+    ends, pull = edges[at_root].sum(axis=1) - root, attractive[at_root]
     from_source, to_sink = np.zeros(uprooted.n_vertices), np.zeros(uprooted.n_vertices)
     from_source[ends] = np.maximum(pull, 0)
     to_sink[ends] = np.maximum(-pull, 0)
-    _, z = flow.min_cut(i[inner], j[inner], attractive[inner], from_source, to_sink, engine)
-    y = (z.astype(np.int8) ^ f).astype(np.int8)
+    cost, z = flow.min_cut(edges[inner, 0], edges[inner, 1], capacity, from_source, to_sink, engine)
+    y = z.view(np.int8) ^ flips
     y[root] = 0
-    return Solution(y, uprooted.score(y))
+    most = float(to_sink.sum()) + (0.0 if flipped is None else float(attractive[flipped].sum()))
+    return Solution(y, uprooted.constant + (most - cost) / 2)

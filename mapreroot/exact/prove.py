@@ -24,7 +24,7 @@ from mapreroot.certificates.make import (
 )
 from mapreroot.certificates.verify import bound_of
 from mapreroot.decomposition import Step, blocks, reduce
-from mapreroot.exact.rooted import balanced_root
+from mapreroot.exact.rooted import balanced_rooting
 from mapreroot.exact.semidefinite import sdp_bound
 from mapreroot.exact.semidefinite_nodes import splitting_pair
 from mapreroot.limits import Limits
@@ -65,8 +65,10 @@ def prove(model: Model, x: Sequence[int], limits: Limits | None = None) -> dict[
     prover = _Prover(scale, limits or Limits())
     y = [0, *(int(value) for value in x)]
     argument = prover.graph(graph.copy(), y)
-    bound = Fraction(bound_of(graph, argument)) / (2 * scale)
-    return certificate(model, x, bound, argument)
+    score, bound = (
+        Fraction(value) / (2 * scale) for value in (graph.value(y), bound_of(graph, argument))
+    )
+    return certificate(model, x, score, bound, argument)
 
 
 class _Prover:
@@ -78,9 +80,8 @@ class _Prover:
     def graph(self, graph: ExactGraph, y: Sequence[int]) -> Argument:
         """Reduce, split, and prove each block for the part of y in it; uses the graph up."""
         model, names = self.floats(graph)
-        root = balanced_root(model) if model.n_vertices else None
-        if root is not None and model.n_vertices > _SMALL:
-            return flow_argument(graph, int(names[root]))
+        if model.n_vertices > _SMALL and (balanced := balanced_rooting(model)) is not None:
+            return flow_argument(graph, int(names[balanced[0]]))
         steps = self.reduced(graph)
         model, names = self.floats(graph)
         parts = blocks(model)
@@ -100,9 +101,9 @@ class _Prover:
         model, names = self.floats(graph)
         if model.n_vertices == 0:
             return {"by": "signs"}
-        root = balanced_root(model)
-        if root is not None:
-            return flow_argument(graph, int(names[root]))
+        balanced = balanced_rooting(model)
+        if balanced is not None:
+            return flow_argument(graph, int(names[balanced[0]]))
         if model.n_vertices <= _SMALL:
             return {"by": "all"}
         steps = self.fixed(graph, model, names)

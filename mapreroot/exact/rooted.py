@@ -8,40 +8,50 @@ import numpy.typing as npt
 from mapreroot.balance import balancing_vertices, rooted_balance
 from mapreroot.decomposition import block_counts, components
 from mapreroot.errors import NotATreeError, NotBalancedError
-from mapreroot.exact.mincut import balanced_map
 from mapreroot.model import UprootedModel
 from mapreroot.trees import find_cycle, forest_max
 
-__all__ = ["balanced_root", "cut_at", "forest_root", "forest_roots", "tree_at"]
+__all__ = ["balanced_rooting", "forest_root", "forest_roots", "not_balanced", "tree_at"]
 
 Bits = npt.NDArray[np.int8]
 
 
-def balanced_root(uprooted: UprootedModel) -> int | None:
-    """Find the lowest vertex whose rooting is balanced; None if there is none."""
-    if rooted_balance(uprooted, 0).is_balanced:  # the common case, and cheaper to see
-        return 0
-    found = balancing_vertices(uprooted)
-    return int(found[0]) if len(found) else None
+def balanced_rooting(uprooted: UprootedModel, root: int | None = None) -> tuple[int, Bits] | None:
+    """Find a balanced rooting.
 
+    Parameters
+    ----------
+    uprooted : UprootedModel
+    root : int, optional
+        The only one to look at; by default the lowest vertex that has one.
 
-def cut_at(uprooted: UprootedModel, root: int) -> Bits:
-    """Solve a balanced rooting by a minimum cut.
-
-    Raises
-    ------
-    NotBalancedError
-        With a frustrated cycle of M_root, in vertices of M+.
+    Returns
+    -------
+    (root, switching) or None
+        What `balanced_map` takes.
     """
-    signs = rooted_balance(uprooted, root)
-    if signs.switching is None:
-        cycle = signs.frustrated_cycle or ()
-        raise NotBalancedError(
-            f"M_{root} is not balanced: its cycle {'-'.join(map(str, cycle))} has an odd number of "
-            "repulsive edges; take another root or another method ('auto' finds one)",
-            cycle,
-        )
-    return balanced_map(uprooted, root, signs.switching).y
+    # Most often it is the model's own; and that is cheaper to see than all balancing vertices.
+    flips = rooted_balance(uprooted, root or 0).switching
+    if flips is not None:
+        return root or 0, flips
+    found = balancing_vertices(uprooted) if root is None else []
+    if not found:
+        return None
+    flips = rooted_balance(uprooted, found[0]).switching
+    assert flips is not None
+    return found[0], flips
+
+
+def not_balanced(uprooted: UprootedModel, root: int | None) -> NotBalancedError:
+    """Make the error that shows why a rooting, or every rooting, is not balanced."""
+    at = 0 if root is None else root
+    cycle = rooted_balance(uprooted, at).frustrated_cycle or ()
+    which = f"M_{root} is not balanced" if root is not None else "no rooting of M+ is balanced"
+    return NotBalancedError(
+        f"{which}: the cycle {'-'.join(map(str, cycle))} of M_{at} has an odd number of repulsive "
+        "edges; take another root, or method='auto'",
+        cycle,
+    )
 
 
 def forest_roots(uprooted: UprootedModel) -> npt.NDArray[np.int64]:
@@ -64,11 +74,10 @@ def forest_roots(uprooted: UprootedModel) -> npt.NDArray[np.int64]:
 
 def forest_root(uprooted: UprootedModel) -> int | None:
     """Find the lowest vertex whose rooting is a forest; None if there is none."""
-    i, j = uprooted.edges.T
-    if np.count_nonzero((i > 0) & (j > 0)) >= max(1, uprooted.n_vertices - 1):
-        least = uprooted.m - uprooted.n_vertices + 2  # a root has to take this many edges away
-        if np.bincount(uprooted.edges.ravel()).max() < least:
-            return None
+    # A root has to take all edges away but a forest's, and no vertex has more than N - 1.
+    least = uprooted.m - uprooted.n_vertices + 2
+    if least > uprooted.n_vertices - 1 > 0:
+        return None
     found = forest_roots(uprooted)
     return int(found[0]) if len(found) else None
 
