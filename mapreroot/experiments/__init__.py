@@ -1,5 +1,6 @@
-"""The paper's experiments, and batches of them."""
+"""The paper's experiments, and batches of model files."""
 
+from mapreroot.experiments.batch import BatchRow, model_files, run_batch
 from mapreroot.experiments.paper import PaperSettings, run_paper
 
-__all__ = ["PaperSettings", "run_paper"]
+__all__ = ["BatchRow", "PaperSettings", "model_files", "run_batch", "run_paper"]

@@ -38,6 +38,7 @@ __all__ = [
     "FORMATS",
     "Format",
     "ModelFile",
+    "find_format",
     "read_evidence",
     "read_file",
     "read_model",
@@ -158,7 +159,7 @@ def read_file(
     >>> file.sense, file.objective(file.model.score([1])), file.assignment([1])
     ('min', 5.0, {1: 1, 2: 1})
     """
-    kind = _find(path, format)
+    kind = find_format(path, format)
     text = read_text(path)
     try:
         # What overflows on the way is infinite in the end, and Model says which number it is.
@@ -273,10 +274,22 @@ def write_model(
     if isinstance(model, UprootedModel):
         N = model.n_vertices
         model = Model(np.zeros(N), model.edges, model.weights, model.constant)
-    write_text(path, _find(path, format).write(model))
+    write_text(path, find_format(path, format).write(model))
 
 
-def _find(path: str | os.PathLike[str], name: str | None) -> Format:
+def find_format(path: str | os.PathLike[str], name: str | None = None) -> Format:
+    """Find the format of a file by a name, or an extension, or else by the file's own extension.
+
+    Raises
+    ------
+    FormatError
+        If none fits; the message lists all.
+
+    Examples
+    --------
+    >>> find_format("spins.mc.gz").name
+    'rudy'
+    """
     for kind in FORMATS:
         if name == kind.name or (name and "." + name.removeprefix(".") in kind.extensions):
             return kind

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mapreroot.errors import FormatError
 
-__all__ = ["Text", "integer", "number", "read_text", "spell", "write_text"]
+__all__ = ["Text", "integer", "number", "read_text", "spell", "write_bytes", "write_text"]
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,12 @@ def write_text(path: str | os.PathLike[str], content: str) -> None:
         sys.stdout.write(content)
         return
     data = content.encode()
-    if name.endswith(".gz"):
-        data = gzip.compress(data, mtime=0)
-    target = Path(os.path.realpath(name))
+    write_bytes(name, gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file as it is, whole or not at all."""
+    target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
         target.write_bytes(data)
         return

@@ -1,0 +1,236 @@
+"""Many pieces of work, on processes of this machine or on a cluster, whatever dies meanwhile."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar
+
+from mapreroot.errors import MapRerootError, ModelError, SolverError
+
+__all__ = ["Failure", "spread"]
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+# Spawned, not forked: compiled code and its threads do not survive a fork everywhere.
+_SPAWN = multiprocessing.get_context("spawn")
+_STARTS = 3  # processes in a row that die before they take work: none ever will
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What became of a piece of work that has no result.
+
+    Attributes
+    ----------
+    message : str
+        One line: the last error, or how its process ended.
+    """
+
+    message: str
+
+
+def spread(
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    workers: int | None = None,
+    scheduler: str | None = None,
+    retries: int = 1,
+) -> Iterator[tuple[int, Result | Failure]]:
+    """Call a function on each task somewhere, and give each result as soon as it is there.
+
+    Parameters
+    ----------
+    function : callable
+        Picklable, and so are its results, unless ``workers`` is 1.
+    tasks : sequence
+    workers : int, optional
+        Processes on this machine; one per core by default, and 1 stays in this process.
+    scheduler : str, optional
+        Address of a dask.distributed scheduler that does the work instead.
+    retries : int
+        How often a task is tried again after an error or the death of its process. A cluster
+        counts deaths by its own rule (``distributed.scheduler.allowed-failures``).
+
+    Yields
+    ------
+    index : int
+        Of the task; each comes exactly once, in any order.
+    result : object or Failure
+
+    Raises
+    ------
+    ModelError
+        For counts out of range.
+    ImportError
+        If there is a scheduler, but no dask.
+    OSError
+        If the scheduler does not answer.
+    SolverError
+        If processes of this machine do not start.
+
+    Notes
+    -----
+    A script that spreads work over processes needs the usual ``if __name__ == "__main__":``.
+    Leaving the loop early ends the processes.
+
+    Examples
+    --------
+    >>> list(spread(abs, [-1, 2], workers=1))
+    [(0, 1), (1, 2)]
+    >>> list(spread(int, ["x"], workers=1))[0][1].message
+    "ValueError: invalid literal for int() with base 10: 'x'"
+    """
+    if workers is not None and workers < 1:
+        raise ModelError(f"workers is {workers}: expected at least 1")
+    if retries < 0:
+        raise ModelError(f"retries is {retries}: expected 0 or more")
+    workers = min(workers or os.cpu_count() or 1, len(tasks))
+    if scheduler is not None:
+        return _on_cluster(function, tasks, scheduler, retries)
+    if workers > 1:
+        return _on_processes(function, tasks, workers, retries)
+    return _here(function, tasks, retries)
+
+
+def _attempt(function: Callable[[Task], Result], task: Task) -> Result | Failure:
+    try:
+        return function(task)
+    except Exception as error:
+        return _failure(error)
+
+
+def _failure(error: BaseException) -> Failure:
+    text = " ".join(str(error).split())
+    if text and isinstance(error, (MapRerootError, OSError)):
+        return Failure(text)
+    return Failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+def _here(
+    function: Callable[[Task], Result], tasks: Sequence[Task], retries: int
+) -> Iterator[tuple[int, Result | Failure]]:
+    for index, task in enumerate(tasks):
+        found = _attempt(function, task)
+        for _ in range(retries):
+            if not isinstance(found, Failure):
+                break
+            found = _attempt(function, task)
+        yield index, found
+
+
+class _Lane:
+    """A process with one task at a time: when it dies, it is known whose fault that was."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.connection, there = _SPAWN.Pipe()
+        self.process = _SPAWN.Process(target=_serve, args=(function, there), daemon=True)
+        self.process.start()
+        there.close()
+        self.started = False
+        self.index: int | None = None
+
+    def give(self, index: int, task: Any) -> None:
+        self.index = index
+        with suppress(OSError):  # it has just died, and `take` will say so
+            self.connection.send(task)
+
+    def take(self) -> Any:
+        """Receive a result, or None from a process that has just started."""
+        try:
+            found = self.connection.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            return Failure(f"its process died with exit code {self.process.exitcode}")
+        self.started = True
+        return found
+
+    def end(self) -> None:
+        self.connection.close()
+        self.process.kill()
+        self.process.join()
+
+
+def _serve(function: Callable[[Any], Any], connection: Connection) -> None:
+    """Say that work is welcome, and work until the other end is closed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+    with suppress(EOFError, OSError, KeyboardInterrupt):
+        connection.send(None)
+        while True:
+            connection.send(_attempt(function, connection.recv()))
+
+
+def _follow(parent: BaseProcess) -> None:
+    """End this process when its parent has ended, however long the work would still take."""
+    parent.join()
+    os._exit(1)
+
+
+def _on_processes(
+    function: Callable[[Task], Result], tasks: Sequence[Task], workers: int, retries: int
+) -> Iterator[tuple[int, Result | Failure]]:
+    queue = deque(range(len(tasks)))
+    tries = [0] * len(tasks)
+    left = len(tasks)
+    lanes: dict[Connection, _Lane] = {}
+    stillborn = 0
+
+    def open_lane() -> None:
+        lane = _Lane(function)
+        lanes[lane.connection] = lane
+
+    try:
+        for _ in range(workers):
+            open_lane()
+        while left:
+            for connection in wait(list(lanes)):
+                lane = lanes[connection]  # type: ignore[index]  # wait gives what it was given
+                found, index, lane.index = lane.take(), lane.index, None
+                stillborn = 0 if lane.started else stillborn + 1
+                if stillborn == _STARTS:
+                    raise SolverError(f"processes do not start: {found.message}")
+                if index is not None:
+                    tries[index] += 1
+                    if isinstance(found, Failure) and tries[index] <= retries:
+                        queue.append(index)
+                    else:
+                        left -= 1
+                        yield index, found
+                if not lane.process.is_alive():
+                    lanes.pop(lane.connection).end()
+                    open_lane()
+                elif queue:
+                    index = queue.popleft()
+                    lane.give(index, tasks[index])
+    finally:
+        for lane in lanes.values():
+            lane.end()
+
+
+def _on_cluster(
+    function: Callable[[Task], Result], tasks: Sequence[Task], scheduler: str, retries: int
+) -> Iterator[tuple[int, Result | Failure]]:
+    try:
+        from distributed import Client, as_completed
+    except ImportError as error:
+        raise ImportError("a scheduler needs dask: pip install 'mapreroot[experiments]'") from error
+    if not tasks:
+        return
+    with Client(scheduler) as client:
+        indices = {
+            client.submit(function, task, pure=False, retries=retries): index
+            for index, task in enumerate(tasks)
+        }
+        for future in as_completed(list(indices)):
+            # Deaths of workers arrive as errors too, once the scheduler gives a task up.
+            yield indices.pop(future), _attempt(lambda done: done.result(), future)
