@@ -93,17 +93,21 @@ def log_of(m: float, e: Int) -> float:
     return np.log(m) + e * LOG_UP if m > 0.0 else -np.inf
 
 
+@njit(cache=True, fastmath={"nnan", "nsz"})
+def _extent(values: Floats) -> tuple[float, float]:
+    """Largest value and smallest one above 0."""
+    high, low = 0.0, HIGH
+    for m in values:
+        high = max(high, m)
+        low = min(low, m if m > 0.0 else HIGH)
+    return high, low
+
+
 @njit(cache=True)
 def settle(M: Floats, E: Ids, at: Int, eat: Int, count: Int) -> None:
     """Give the `count` entries from M[at], E[eat] a common exponent as far as they allow."""
-    high, low, common = 0.0, HIGH, True
-    for i in range(count):
-        m = M[at + i]
-        common = common and E[eat + i] == E[eat]
-        high = max(high, m)
-        if m > 0.0:
-            low = min(low, m)
-    if common and low >= SMALL and LOW <= high < HIGH:
+    high, low = _extent(M[at : at + count])
+    if low >= SMALL and LOW <= high < HIGH and one_exponent(E, eat, count):
         return
     top = np.int32(-(2**31))
     for i in range(count):
@@ -133,9 +137,9 @@ def split(values: Floats, start: Int, M: Floats, E: Ids, at: Int, eat: Int, coun
 @njit(cache=True)
 def one_exponent(E: Ids, eat: Int, count: Int) -> bool:
     """Tell whether `count` exponents are the same."""
-    different = 0
-    for i in range(1, count):
-        different |= E[eat + i] ^ E[eat]
+    first, different = E[eat], np.int32(0)
+    for e in E[eat : eat + count]:
+        different |= e ^ first
     return different == 0
 
 
@@ -150,18 +154,19 @@ def vector_times_table(
     `even` tells that T has one exponent.
     """
     if even and one_exponent(ve, vat, rows):
-        e = ve[vat] + Te[eat]
-        for j in range(columns):
-            out[oat + j] = v[vat] * T[at + j]
-            oute[oeat + j] = e
-        for i in range(1, rows):
-            m, row = v[vat + i], at + i * columns
+        total = out[oat : oat + columns]
+        total[:] = 0.0
+        oute[oeat : oeat + columns] = ve[vat] + Te[eat]
+        for i in range(rows):
+            m = v[vat + i]
+            # Slices, so that the compiler sees that no index is negative.
+            row = T[at + i * columns : at + (i + 1) * columns]
             if maximise:
                 for j in range(columns):
-                    out[oat + j] = max(out[oat + j], m * T[row + j])
+                    total[j] = max(total[j], m * row[j])
             else:
                 for j in range(columns):
-                    out[oat + j] += m * T[row + j]
+                    total[j] += m * row[j]
     else:
         for j in range(columns):
             m, e = 0.0, np.int32(0)

@@ -167,7 +167,7 @@ def report(family: str, n: int, k: int, trials: int) -> None:
     tree = OnlineSumProduct(n, edges, factors, data)
     run = belief_propagation(n, edges, factors, data)
     if n <= 10**5:  # at a hub of a million the passes, in plain doubles, underflow
-        np.testing.assert_allclose(tree.marginals(), run(), rtol=1e-6)
+        np.testing.assert_allclose(tree.marginals(), run(), rtol=1e-6, atol=1e-300)
     chunk = max(1, n // 100)
     vertices, rows = rng.integers(0, n, trials), rng.random((trials, k)) + 0.01
 
@@ -224,17 +224,21 @@ def test_more_labels(k: int, n: int) -> None:
         report(family, n, k, trials=50_000 if k == 4 else 5_000)
 
 
-@pytest.mark.parametrize("n", [10**3, 10**4])
-def test_pyagrum(n: int) -> None:
+@pytest.mark.filterwarnings("ignore")
+def test_pyagrum() -> None:
     gum = pytest.importorskip("pyagrum")
+    n = 1000
     rng = np.random.default_rng(0)
     edges = tree_of("recursive", n, rng)
+    # Means that keep all products near 1: pyAgrum's are plain doubles.
     factors, data = rng.random((n - 1, 2, 2)) + 0.05, rng.random((n, 2)) + 0.01
+    factors /= factors.mean(axis=(1, 2), keepdims=True) * 2
+    data /= data.mean(axis=1, keepdims=True)
     net = gum.MarkovRandomField()
     for v in range(n):
         net.add(gum.LabelizedVariable(str(v), "", 2))
     for (u, v), factor in zip(edges, factors, strict=True):
-        table = net.addFactor({str(u), str(v)})
+        table = net.addFactor([str(u), str(v)])
         for a in range(2):
             for b in range(2):
                 table[{str(u): a, str(v): b}] = factor[a, b]
@@ -243,7 +247,8 @@ def test_pyagrum(n: int) -> None:
         engine.addEvidence(v, data[v].tolist())
     engine.makeInference()
     trials = 3
-    vertices, rows = rng.integers(0, n, trials), rng.random((trials, 2)) + 0.01
+    vertices = rng.integers(0, n, trials)
+    rows = rng.dirichlet([1, 1], trials) * 2
     tree = OnlineSumProduct(n, edges, factors, data)
     expected = tree.trial_many(vertices, rows)
     start = time.process_time()
@@ -252,4 +257,4 @@ def test_pyagrum(n: int) -> None:
         engine.chgEvidence(int(v), row.tolist())
         engine.makeInference()
     each = (time.process_time() - start) / trials * 1e6
-    print(f"\npyAgrum {n} vertices: {each:.0f} microseconds per trial")
+    print(f"\npyAgrum, {n} vertices: {each:.0f} microseconds per trial")
