@@ -48,8 +48,9 @@ class OnlineTree:
         matrices, matrix_starts = flat_factors(factors, cover.edges, k[cover.edges])
         self._position = positions(cover)
         self._records = records(cover, self._position, k)
-        # Vectors for every depth of the cover, s included.
-        self._scratch = np.empty((cover.height + 1) * 6 * self._k_max)
+        # Six vectors for every depth of the cover, s included, or one table and two vectors.
+        room = max((cover.height + 1) * 6 * self._k_max, self._k_max**2 + 2 * self._k_max)
+        self._scratch = np.empty(room)
         self._scratch_exponents = np.empty(len(self._scratch), np.int32)
         R, S, SE = self._records, self._scratch, self._scratch_exponents
         owners = self._position[cover.edge_parent]

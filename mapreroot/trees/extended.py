@@ -28,6 +28,7 @@ __all__ = [
     "log_of",
     "normal",
     "one_exponent",
+    "sandwich",
     "settle",
     "split",
     "table_times_vector",
@@ -205,3 +206,44 @@ def table_times_vector(
             m, e = normal(m, e)
         out[oat + i], oute[oeat + i] = m, e
     settle(out, oute, oat, oeat, rows)
+
+
+@njit(cache=True)
+def sandwich(
+    T: Floats, Te: Ids, U: Int, Ue: Int, rows: Int, inner: Int, S: Floats, Se: Ids, g: Int,
+    W: Int, We: Int, columns: Int, out: Int, maximise: bool,
+) -> None:  # fmt: skip
+    """Set U diag(g) W, settled; max for sum if `maximise`.
+
+    U and W are blocks of T. The vector g, the result and, behind it, room for one more row
+    are in S.
+    """
+    even = one_exponent(Te, We, inner * columns)
+    plain = even and one_exponent(Te, Ue, rows * inner) and one_exponent(Se, g, inner)
+    row = out + rows * columns
+    for a in range(rows):
+        left, scaled = T[U + a * inner : U + (a + 1) * inner], S[row : row + inner]
+        for c in range(inner):
+            scaled[c] = left[c] * S[g + c]
+        o = out + a * columns
+        high, low = _extent(scaled)
+        if plain and low >= SMALL and high < HIGH:
+            total = S[o : o + columns]
+            total[:] = 0.0
+            Se[o : o + columns] = Te[Ue] + Se[g] + Te[We]
+            for c in range(inner):
+                m, right = scaled[c], T[W + c * columns : W + (c + 1) * columns]
+                if maximise:
+                    for b in range(columns):
+                        total[b] = max(total[b], m * right[b])
+                else:
+                    for b in range(columns):
+                        total[b] += m * right[b]
+        else:
+            for c in range(inner):
+                Se[row + c] = Te[Ue + a * inner + c] + Se[g + c]
+            settle(S, Se, row, row, inner)
+            vector_times_table(
+                S, Se, row, T, Te, W, We, inner, columns, even, S, Se, o, o, maximise
+            )
+    settle(S, Se, out, out, rows * columns)

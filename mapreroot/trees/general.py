@@ -14,6 +14,7 @@ from mapreroot.trees.extended import (
     add,
     normal,
     one_exponent,
+    sandwich,
     settle,
     split,
     table_times_vector,
@@ -118,35 +119,15 @@ def refresh(R: Records, x: Int, maximise: bool, S: Floats, SE: Ids) -> Int:
     r = place(R, x)
     parent, code = I[head(R, x)], I[head(R, x) + 1]
     q = place(R, parent)
-    row, g = 0, len(S) // 2
+    row, g = 0, len(S) - r.k
     gamma(R, r, S, SE, g)
     if code & 1:
+        sandwich(
+            F, I, r.U, r.U + r.E, r.k_top, r.k, S, SE, g, r.W, r.W + r.E, r.k_bottom, row, maximise
+        )
         at = q.U if code >> 1 == 0 else q.W
-        even = one_exponent(I, r.W + r.E, r.k * r.k_bottom)
-        for a in range(r.k_top):
-            for c in range(r.k):
-                w = r.U + a * r.k + c
-                S[row + c], SE[row + c] = F[w] * S[g + c], I[w + r.E] + SE[g + c]
-            settle(S, SE, row, row, r.k)
-            out = at + a * r.k_bottom
-            vector_times_table(
-                S,
-                SE,
-                row,
-                F,
-                I,
-                r.W,
-                r.W + r.E,
-                r.k,
-                r.k_bottom,
-                even,
-                F,
-                I,
-                out,
-                out + q.E,
-                maximise,
-            )
-        settle(F, I, at, at + q.E, r.k_top * r.k_bottom)
+        for i in range(r.k_top * r.k_bottom):
+            F[at + i], I[at + i + q.E] = S[row + i], SE[row + i]
     else:
         table_times_vector(F, I, r.U, r.U + r.E, r.k_top, r.k, S, SE, g, S, SE, row, row, maximise)
         for a in range(r.k_top):
