@@ -59,9 +59,22 @@ def progress_line(quiet: bool) -> Iterator[Any]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    from numba.core import event
     from rich.console import Console
 
-    with Console(stderr=True).status("solving") as status:
+    class Compiling(event.Listener):  # type: ignore[misc]
+        """Say what the first run on a machine spends its time on."""
+
+        def on_start(self, _: object) -> None:
+            status.update("compiling for this machine: once, about half a minute")
+
+        def on_end(self, _: object) -> None:
+            status.update("solving")
+
+    with (
+        Console(stderr=True).status("solving") as status,
+        event.install_listener("numba:compile", Compiling()),
+    ):
 
         def update(state: Progress) -> None:
             gap = (state.bound - state.score) / max(1.0, abs(state.score))
