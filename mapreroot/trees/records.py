@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from mapreroot.errors import SizeError
 from mapreroot.trees.cover import Ids, TreeCover
 from mapreroot.trees.extended import Floats, Int
 from mapreroot.trees.rooting import Ints
@@ -70,7 +71,7 @@ def records(cover: TreeCover, position: Ids, k: Ids) -> Records:
 
     Where all vertices have the same number of labels the imaginary vertex has it too, so
     that no label count need be looked up. With two labels all records are equally long,
-    and `binary` has the numbers of their words built in.
+    and `binary` has the numbers of their words built in. SizeError if there is no room.
     """
     n = cover.n
     same_k = int(k[0]) if (k == k[0]).all() else 0
@@ -83,16 +84,26 @@ def records(cover: TreeCover, position: Ids, k: Ids) -> Records:
     code[position] = cover.kind + 2 * cover.slot
     if same_k == 2:
         base = np.empty(0, np.int64)
-        F = np.empty((n + 1) * BINARY)
+        F = _words((n + 1) * BINARY)
     else:
         k_top, k_own = K[top].astype(np.int64), K.astype(np.int64)
         doubles = k_top * k_own + np.where(code & 1, k_own * K[bottom], k_top) + 2 * k_own
         base = np.zeros(n + 2, np.int64)
         np.cumsum(1 + doubles + (doubles + k_own + 1) // 2, out=base[1:])
-        F = np.empty(base[-1])
+        F = _words(int(base[-1]))
     R = Records(F, F.view(np.int32), K, top, bottom, base, same_k)
     _fill(R, parent, code)
     return R
+
+
+def _words(count: int) -> Floats:
+    try:
+        return np.empty(count)
+    except MemoryError:
+        raise SizeError(
+            f"the tables of all clusters would take {count * 8 / 2**30:.0f} GiB: an edge takes "
+            "the product of its vertices' label counts, so use fewer labels or part of the tree"
+        ) from None
 
 
 @njit(cache=True)

@@ -51,6 +51,8 @@ class OnlineSumProduct(OnlineTree):
         If the edges hold a cycle.
     ModelError
         If shapes do not fit, or a number is negative or not finite.
+    SizeError
+        If the tables would not fit into memory.
 
     Notes
     -----

@@ -21,8 +21,9 @@ from tree_oracle import (
     two_pass,
 )
 
-from mapreroot.errors import InfeasibleError, ModelError, NotATreeError
+from mapreroot.errors import InfeasibleError, ModelError, NotATreeError, SizeError
 from mapreroot.trees import OnlineMaxProduct, OnlineSumProduct, TreeCover
+from mapreroot.trees.records import positions, records
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-300}
 
@@ -438,6 +439,13 @@ def test_a_cover_of_other_edges_is_refused():
     cover = TreeCover(3, [(0, 1), (0, 2)])
     with pytest.raises(ModelError, match="other edges"):
         OnlineSumProduct(3, EDGES, np.ones((2, 2)), ONES, cover)
+
+
+def test_tables_without_room_are_forecast():
+    cover = TreeCover(5000, [(v, v + 1) for v in range(4999)])
+    k = np.full(5000, 1_000_000, np.int32)  # about 10^17 bytes
+    with pytest.raises(SizeError, match=r"\d{8} GiB"):
+        records(cover, positions(cover), k)
 
 
 def test_memory_per_vertex():
