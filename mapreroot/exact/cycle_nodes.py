@@ -28,8 +28,6 @@ _ROUNDS = 5
 # Edges tried before a branch at most, tries without a better one before giving up, and tries after
 # which an edge's own history is trusted.
 _CANDIDATES, _LOOKAHEAD, _RELIABLE = 12, 4, 3
-# Dual simplex steps of one try.
-_PIVOTS = 150
 # Up to this many edges the degeneracy of equal weights does no harm.
 _SMALL_LP = 500
 
@@ -183,7 +181,7 @@ class CycleNodes:
                 value = -np.inf
                 if box is not None:
                     self.lp.box(*box)
-                    if self.lp.solve(limits, _PIVOTS) is not None:
+                    if self.lp.solve(limits) is not None:
                         break
                     value = min(bound, self.lp.bound())
                     self.loss[e, side] += (bound - value) / max(

@@ -33,6 +33,7 @@ from mapreroot.exact.semidefinite_nodes import carried, hyperplane_roundings, sp
 from mapreroot.limits import Limits, StopReason
 from mapreroot.model import TOL, Solution, UprootedModel
 from mapreroot.relaxations.cycles import round_down, score_step
+from mapreroot.relaxations.kernel import reduce_fully
 
 __all__ = ["SearchResult", "search"]
 
@@ -49,7 +50,7 @@ _DENSE, _HALF_DENSE, _EIGEN_VERTICES = 0.3, 4.0, 400
 # waiting, and while there is only branching.
 _IMPATIENT, _PATIENT = 0.4, 0.02
 # When a box ties this share of the vertices, a smaller model with its own LP is worth the start.
-_RESTART = 0.25
+_RESTART = 0.5
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,8 @@ class _Tree:
         self.count = itertools.count()
         self.nodes = 0
         self.closed = -np.inf  # the largest bound of a node that was closed
-        self.semidefinite = False  # whether the cycle LP has been given up
+        self.branched = False
+        self.semidefinite = False  # which bound the tree is built on
         self.stopped: StopReason | None = None
 
     def run(self) -> SearchResult:
@@ -248,7 +250,10 @@ class _Tree:
         if kernel.m == 0:
             self.incumbent.offer(node.way.restore(np.zeros(N, np.int8)))
             self.closed = max(self.closed, kernel.constant)
-        elif N <= _EIGEN_VERTICES and (2 * kernel.m >= _DENSE * N**2 or self.semidefinite):
+        elif self.semidefinite or (
+            not self.branched and 2 * kernel.m >= _DENSE * N**2 and N <= _EIGEN_VERTICES
+        ):
+            self.semidefinite = True
             self._expand_semidefinite(node)
         else:
             node.relaxation = CycleNodes(kernel)
@@ -257,7 +262,7 @@ class _Tree:
 
     def _settled(self, model: UprootedModel) -> Reduction:
         """Reduce, and solve all blocks but the largest, or all if they are small."""
-        way = reduce(model)
+        way = reduce(model) if self.branched else reduce_fully(model, self.limits)
         while True:
             parts = sorted(blocks(way.kernel), key=lambda block: block.model.n_vertices)
             if parts and parts[-1].model.n_vertices > _SMALL:
@@ -291,6 +296,7 @@ class _Tree:
             self._split(node, found)
 
     def _split(self, node: _Node, found: SdpBound) -> None:
+        self.branched = True
         u, v = splitting_pair(found.X)
         for opposite in (0, 1):
             tied = np.full(node.way.kernel.n_vertices, -1, np.int64)
@@ -305,7 +311,9 @@ class _Tree:
         assert box is not None
         kernel = node.way.kernel
         waiting = (
-            kernel.n_vertices <= _EIGEN_VERTICES and kernel.m >= _HALF_DENSE * kernel.n_vertices
+            not self.branched
+            and kernel.n_vertices <= _EIGEN_VERTICES
+            and kernel.m >= _HALF_DENSE * kernel.n_vertices
         )
         found = relaxation.bound(
             box,
@@ -325,9 +333,10 @@ class _Tree:
             self._push(_Node((0.0, 0), node.bound, smaller))
             return
         if waiting:
-            self.semidefinite = True
+            self.semidefinite = self.branched = True
             self._push(_Node((0.0, 0), node.bound, node.way))
             return
+        self.branched = True
         children = relaxation.branch(found, incumbent.closes, self.limits)
         for k, (bound, child_box) in enumerate(children):
             bound = min(node.bound, bound)
