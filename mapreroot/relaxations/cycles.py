@@ -46,8 +46,9 @@ SLICE = 0.5
 PER_EDGE, DEGENERATE_PER_EDGE, DENSE_PER_EDGE = 3, 10, 16
 """New cuts of one round that may share an edge: few make small programs, many make few rounds."""
 
-TILTS = (0.1, 0.01)
-"""Relative size of the changes of equal costs, one after the other, before the true ones."""
+TILTS = (0.1, 0.01, 0.001, 0.00001)
+"""Relative size of the changes of equal costs, one after the other, before the true ones: the
+optimum is then one vertex, where with equal costs separation goes round a large face."""
 
 
 def score_step(uprooted: UprootedModel) -> float:
@@ -156,7 +157,6 @@ class CycleLP:
         # A long interior-point run looks at the limits by itself; the simplex goes in slices.
         self._highs.cbIpmInterrupt += self._look_up
         for name, value in (
-            ("threads", 1),
             ("simplex_scale_strategy", 0),
             ("primal_feasibility_tolerance", 1e-9),
             ("dual_feasibility_tolerance", 1e-9),
@@ -207,9 +207,7 @@ class CycleLP:
         self.y = np.concatenate([self.y, np.zeros(k)])
         self._age = np.concatenate([self._age, np.zeros(k, np.int64)])
 
-    def solve(
-        self, limits: Limits | None = None, pivots: int | None = None
-    ) -> StopReason | None:
+    def solve(self, limits: Limits | None = None, pivots: int | None = None) -> StopReason | None:
         """Optimise over the cuts at hand, or make a number of dual simplex steps towards it.
 
         Returns
@@ -309,7 +307,7 @@ class CycleRelaxation:
     value : float
         The same bound before that rounding: the TRI optimum if ``converged``, up to VIOLATION.
     d : ndarray, shape (m,)
-        Optimum of the last linear program.
+        An optimum if ``converged``, else that of the last linear program.
     cuts : Cuts
         The inequalities that the bound needs.
     y : ndarray, shape (len(cuts),)
@@ -318,7 +316,7 @@ class CycleRelaxation:
     rounds : int
         Linear programs solved.
     converged : bool
-        The exact separation found no inequality that d violates.
+        The exact separation found no inequality that d violates, and d attains the value.
     stopped : str or None
         Why the limits ended it, if they did.
     iterations : int
@@ -424,6 +422,7 @@ def cutting_planes(
     value, best = lp.bound(), (lp.cuts, lp.y)
     rounds, before, lp_seconds, separation_seconds = 0, lp.iterations, 0.0, 0.0
     converged = False
+    feasible, attained = lp.d, -math.inf  # a point that violates nothing, and its value
     stopped: StopReason | None = None
     try:
         while True:
@@ -440,6 +439,9 @@ def cutting_planes(
                 better = on_round(rounds, value, len(lp.cuts), lp.d)
                 if better is not None and (lower is None or better > lower):
                     lower = better
+            if value - attained <= TOL * scale:
+                converged = True
+                break
             if lower is not None and (
                 round_down(value, model.constant, step) <= lower + TOL * scale
             ):
@@ -450,7 +452,11 @@ def cutting_planes(
             if len(cuts):
                 lp.purge()
                 lp.add(cuts)
-            elif tilts:
+                continue
+            objective = model.constant + float(lp.c @ lp.d)
+            if objective > attained:
+                feasible, attained = lp.d, objective
+            if tilts:
                 tilts.pop(0)
                 lp.cost(lp.c * (1 + tilts[0] * noise) if tilts else lp.c)
             else:
@@ -463,7 +469,7 @@ def cutting_planes(
     return CycleRelaxation(
         round_down(value, model.constant, step),
         value,
-        lp.d,
+        feasible if converged else lp.d,
         best[0][used],
         best[1][used],
         rounds,
