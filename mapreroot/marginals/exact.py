@@ -130,13 +130,13 @@ class _Tables:
         # near 0 for likely states, so that small potentials survive beside huge ones.
         repulsive = uprooted.weights[uprooted.weights < 0]
         self.offset = -float(math.fsum(repulsive.tolist())) / 2
-        work, kept, total = _layout(plan.start, plan.parent, keep)
+        work, kept, total = layout(plan.start, plan.parent, keep)
         self.work, self.kept = work, kept
         needed = 8.0 * total * (2 if keep else 1)  # beliefs beside the messages
         if needed > memory:
             raise too_large(plan.treewidth, needed, memory)
         self.pool = np.empty(total)
-        self.edge_start, self.edge_of = _edges_of_bags(
+        self.edge_start, self.edge_of = edges_of_bags(
             plan.vertex, uprooted.edges, uprooted.n_vertices
         )
 
@@ -160,7 +160,7 @@ class _Tables:
 
 
 @njit(cache=True)
-def _layout(start: Ints, parent: Ints, keep: bool) -> tuple[Ints, Ints, int]:
+def layout(start: Ints, parent: Ints, keep: bool) -> tuple[Ints, Ints, int]:
     """Where each message is made and where it stays.
 
     In post-order the messages that wait lie on a stack, the children of a bag on top.
@@ -184,7 +184,7 @@ def _layout(start: Ints, parent: Ints, keep: bool) -> tuple[Ints, Ints, int]:
 
 
 @njit(cache=True)
-def _edges_of_bags(vertex: Ints, edges: Ints, n: int) -> tuple[Ints, Ints]:
+def edges_of_bags(vertex: Ints, edges: Ints, n: int) -> tuple[Ints, Ints]:
     """Give each edge to the bag of the end that is summed out first."""
     position = np.empty(n, np.int64)
     for b in range(n):
@@ -211,7 +211,7 @@ def _edges_of_bags(vertex: Ints, edges: Ints, n: int) -> tuple[Ints, Ints]:
 
 
 @njit(cache=True)
-def _child_maps(
+def child_maps(
     b: int, first: int, sibling: Ints, start: Ints, separator: Ints, low: int, high: int
 ) -> tuple[Ints, Ints, Ints]:
     """Children of bag b and the two look-ups of each."""
@@ -251,7 +251,7 @@ def _child_maps(
 
 
 @njit(cache=True)
-def _own_scores(
+def own_scores(
     b: int, vertex: Ints, start: Ints, separator: Ints, edge_start: Ints, edge_of: Ints,
     edges: Ints, weights: Floats, low: int, high: int,
 ) -> tuple[Floats, Floats, Ints]:  # fmt: skip
@@ -287,7 +287,7 @@ def _own_scores(
 
 
 @njit(cache=True)
-def _fill_block(
+def fill_block(
     x: int, by_low: Floats, by_high: Floats, children: Ints, maps_low: Ints, maps_high: Ints,
     kept: Ints, pool: Floats, block: Floats,
 ) -> None:  # fmt: skip
@@ -303,7 +303,7 @@ def _fill_block(
 
 
 @njit(cache=True)
-def _links(parent: Ints) -> tuple[Ints, Ints]:
+def links(parent: Ints) -> tuple[Ints, Ints]:
     child = np.full(len(parent), -1, np.int64)
     sibling = np.full(len(parent), -1, np.int64)
     for b in range(len(parent)):
@@ -320,7 +320,7 @@ def _upwards(
 ) -> Floats:  # fmt: skip
     """Fill the pool with messages, each with maximum 0; return what was taken off them."""
     n = len(vertex)
-    child, sibling = _links(parent)
+    child, sibling = links(parent)
     shift = np.zeros(n)
     for b in range(n):
         k = start[b + 1] - start[b]
@@ -329,17 +329,17 @@ def _upwards(
             pool[kept[b]] = 0.0
             continue
         low = min(k, BLOCK)
-        children, maps_low, maps_high = _child_maps(
+        children, maps_low, maps_high = child_maps(
             b, child[b], sibling, start, separator, low, k - low
         )
-        by_low, by_high, _ = _own_scores(
+        by_low, by_high, _ = own_scores(
             b, vertex, start, separator, edge_start, edge_of, edges, weights, low, k - low
         )
         block = np.empty(1 << low)
         out = work[b]
         best = -np.inf
         for x in range(1 << (k - low)):
-            _fill_block(x, by_low, by_high, children, maps_low, maps_high, kept, pool, block)
+            fill_block(x, by_low, by_high, children, maps_low, maps_high, kept, pool, block)
             for y in range(0, len(block), 2):
                 above, gap = block[y], block[y + 1] - block[y]
                 if gap > 0:
@@ -363,7 +363,7 @@ def _downwards(
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Probabilities p(v = 1) and pair tables, given that the last of each separator is 0."""
     n = len(vertex)
-    child, sibling = _links(parent)
+    child, sibling = links(parent)
     belief = np.zeros(len(pool))
     p = np.zeros(n)
     pair = np.empty((len(edges), 2, 2))
@@ -376,10 +376,10 @@ def _downwards(
                 c = sibling[c]
             continue
         low = min(k, BLOCK)
-        children, maps_low, maps_high = _child_maps(
+        children, maps_low, maps_high = child_maps(
             b, child[b], sibling, start, separator, low, k - low
         )
-        by_low, by_high, bits = _own_scores(
+        by_low, by_high, bits = own_scores(
             b, vertex, start, separator, edge_start, edge_of, edges, weights, low, k - low
         )
         block = np.empty(1 << low)
@@ -387,7 +387,7 @@ def _downwards(
         sum_high = np.zeros((2, 1 << (k - low)))
         at = kept[b]
         for x in range(1 << (k - low)):
-            _fill_block(x, by_low, by_high, children, maps_low, maps_high, kept, pool, block)
+            fill_block(x, by_low, by_high, children, maps_low, maps_high, kept, pool, block)
             total0, total1 = 0.0, 0.0
             for y in range(0, len(block), 2):
                 gap = block[y + 1] - block[y]

@@ -9,6 +9,7 @@ from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.sparse.linalg import splu
 
+from mapreroot.errors import SolverError
 from mapreroot.marginals.messages import LIMIT, TOLERANCE, Beliefs, Graph, beliefs_at, iterate
 
 __all__ = ["spanning_tree_appearances", "trw"]
@@ -97,7 +98,8 @@ def spanning_tree_appearances(n: int, edges: Ints, dense: int = DENSE) -> Floats
     Notes
     -----
     From the inverse of the Laplacian, one vertex of each component grounded: O(n^3) for small
-    or dense graphs, one sparse factorisation and n solves for large sparse ones.
+    or dense graphs, and for large sparse ones only those entries that the factors of the
+    Laplacian have, by the recursion of Takahashi, Fagan and Chen (1973).
 
     Examples
     --------
@@ -130,17 +132,63 @@ def spanning_tree_appearances(n: int, edges: Ints, dense: int = DENSE) -> Floats
         diagonal[~grounded] = np.diag(inverse)
         between[both] = inverse[u[both], v[both]]
     else:
-        factor = splu(laplacian)
-        for first in range(0, size, 256):
-            some = np.arange(first, min(first + 256, size))
-            unit = np.zeros((size, len(some)))
-            unit[some, np.arange(len(some))] = 1.0
-            columns = factor.solve(unit)
-            diagonal[np.flatnonzero(~grounded)[some]] = columns[some, np.arange(len(some))]
-            here = both & (v >= first) & (v < first + len(some))
-            between[here] = columns[u[here], v[here] - first]
+        itself = np.arange(size)
+        rows, cols = np.concatenate([itself, u[both]]), np.concatenate([itself, v[both]])
+        found = _inverse_at(laplacian, rows, cols)
+        diagonal[~grounded], between[both] = found[:size], found[size:]
     resistance = diagonal[i] + diagonal[j] - 2 * between
     return np.asarray(np.clip(resistance, 0.0, 1.0))
+
+
+def _inverse_at(matrix: csc_array, rows: Ints, cols: Ints) -> Floats:
+    """Entries of a symmetric matrix's inverse, where the matrix has some itself."""
+    factor = splu(
+        matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+    )
+    place = factor.perm_c
+    if not np.array_equal(place, factor.perm_r):
+        raise SolverError("the Laplacian's factorisation did not stay symmetric")
+    lower = factor.L.tocsc()
+    lower.sort_indices()
+    values = _takahashi(
+        lower.indptr.astype(np.int64),
+        lower.indices.astype(np.int64),
+        lower.data,
+        factor.U.diagonal(),
+    )
+    n = len(place)
+    key = np.repeat(np.arange(n), np.diff(lower.indptr)) * n + lower.indices  # ascending
+    i, j = place[rows], place[cols]
+    asked = np.minimum(i, j).astype(np.int64) * n + np.maximum(i, j)
+    at = np.searchsorted(key, asked)
+    if not np.array_equal(key[np.minimum(at, len(key) - 1)], asked):
+        raise SolverError("the Laplacian's factors lack an entry of the Laplacian")
+    return np.asarray(values[at])
+
+
+@njit(cache=True)
+def _takahashi(start: Ints, row: Ints, lower: Floats, pivot: Floats) -> Floats:
+    """Entries of (L D L')^-1 on the pattern of L, columns from the last to the first."""
+    inverse = np.zeros(len(row))
+    slot = np.full(len(pivot), -1, np.int64)
+    for j in range(len(pivot) - 1, -1, -1):
+        first, end = start[j] + 1, start[j + 1]  # before `first` is the diagonal
+        for s in range(first, end):
+            slot[row[s]] = s
+        for s in range(first, end):
+            k = row[s]
+            inverse[s] -= inverse[start[k]] * lower[s]
+            for t in range(start[k] + 1, start[k + 1]):
+                q = slot[row[t]]
+                if q >= 0:
+                    inverse[q] -= inverse[t] * lower[s]
+                    inverse[s] -= inverse[t] * lower[q]
+        total = 1.0 / pivot[j]
+        for s in range(first, end):
+            total -= lower[s] * inverse[s]
+            slot[row[s]] = -1
+        inverse[start[j]] = total
+    return inverse
 
 
 def _solve(
