@@ -34,10 +34,14 @@ def uproot(model: Model) -> UprootedModel:
     [[0, 1], [1, 2]]
     """
     field = np.flatnonzero(model.theta)
-    edges = np.zeros((len(field) + model.m, 2), dtype=np.int64)
-    edges[: len(field), 1] = field + 1
-    edges[len(field) :] = model.edges + 1
-    weights = np.concatenate([-2 * model.theta[field], model.weights])
+    k = len(field)
+    edges = np.empty((k + model.m, 2), dtype=np.int64)
+    edges[:k, 0] = 0
+    np.add(field, 1, out=edges[:k, 1])
+    np.add(model.edges, 1, out=edges[k:])
+    weights = np.empty(k + model.m)
+    np.multiply(model.theta[field], -2, out=weights[:k])
+    weights[k:] = model.weights
     root: str = "X0"
     taken = set(model.labels)
     while root in taken:  # the user's own names stay as they are
