@@ -43,6 +43,10 @@ PATIENCE = 5
 SLICE = 0.5
 """Seconds of simplex iterations between two looks at the limits."""
 
+LARGE, DEVEX = 10_000, 1
+"""Beyond LARGE edges approximate edge weights pay: exact ones cost a solve per row of each new
+program."""
+
 PER_EDGE, DEGENERATE_PER_EDGE, DENSE_PER_EDGE = 3, 10, 16
 """New cuts of one round that may share an edge: few make small programs, many make few rounds."""
 
@@ -162,6 +166,7 @@ class CycleLP:
             ("dual_feasibility_tolerance", 1e-9),
             ("run_crossover", "off"),
             ("presolve", "off"),
+            ("simplex_dual_edge_weight_strategy", DEVEX if m > LARGE else -1),
         ):
             _check(self._highs.setOptionValue(name, value), f"option {name}")
         lp = highspy.HighsLp()
