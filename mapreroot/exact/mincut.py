@@ -59,8 +59,8 @@ def balanced_map(
         first = int(np.searchsorted(edges[:, 0], 1))
         at_root, inner = slice(first), slice(first, None)
     else:
-        at_root = (edges == root).any(axis=1)
-        inner = ~at_root
+        hits = (edges == root).any(axis=1)
+        at_root, inner = hits, ~hits
     flips = switching ^ switching[root]
     flipped = flips[edges[:, 0]] != flips[edges[:, 1]] if flips.any() else None
     attractive = W if flipped is None else np.where(flipped, -W, W)
