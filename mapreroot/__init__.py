@@ -18,10 +18,11 @@ from mapreroot.errors import (
 from mapreroot.formats import read_model, write_model
 from mapreroot.marginals import LogPartition, Marginals, log_partition, marginals
 from mapreroot.model import Model, UprootedModel
+from mapreroot.optima import Optima, all_optima
 from mapreroot.relax import Relaxation, relax
 from mapreroot.rerooting import restore_map, restore_marginals, uproot
 from mapreroot.roots import RootChoice, choose_root
-from mapreroot.solve import MapResult, solve
+from mapreroot.solve import MapResult, Progress, solve
 from mapreroot.tightness import TightnessReport, invariance, tightness
 
 __version__ = version("mapreroot")
@@ -38,6 +39,8 @@ __all__ = [
     "ModelError",
     "NotATreeError",
     "NotBalancedError",
+    "Optima",
+    "Progress",
     "Relaxation",
     "RootChoice",
     "SizeError",
@@ -45,6 +48,7 @@ __all__ = [
     "TightnessReport",
     "UprootedModel",
     "Verification",
+    "all_optima",
     "balance",
     "balancing_set",
     "balancing_vertices",

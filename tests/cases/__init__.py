@@ -28,7 +28,7 @@ CASES: dict[str, Case] = {
 }
 CHECKS: dict[str, Check] = {}
 
-WAITING: dict[str, str] = {"MR-082": "all_optima"}
+WAITING: dict[str, str] = {}
 """Cases whose feature does not exist yet, and which feature that is."""
 
 
