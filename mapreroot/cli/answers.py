@@ -20,7 +20,15 @@ from mapreroot.cli.options import (
     QuietOption,
     load,
 )
-from mapreroot.cli.output import print_json, print_table, progress_line, say, shown
+from mapreroot.cli.output import (
+    EXPECTED,
+    complain,
+    print_json,
+    print_table,
+    progress_line,
+    say,
+    shown,
+)
 from mapreroot.errors import ModelError
 from mapreroot.formats import ModelFile, write_mpe
 from mapreroot.formats.text import write_text
@@ -36,7 +44,10 @@ _SHOWN = 64  # variables whose values fit on a screen
 
 
 def solve(
-    file: FileArgument,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE", help="Model files, .gz or not; - for stdin."),
+    ],
     method: Annotated[
         str, typer.Option(help="auto, maxflow, tree, loc, tri, exact or enumerate.")
     ] = "auto",
@@ -64,39 +75,53 @@ def solve(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Find the best assignment of a model, with a proof or a bound.
+    """Find the best assignment of each model, with a proof or a bound.
+
+    With several files, the exit code is the worst one. Each has the limits to itself.
 
     Example: mapreroot solve spins.mc --time-limit 10
     """
-    model_file = load(file, format, evidence, fix)
-    left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - _STARTED))
     if time_limit is not None and not time_limit >= 0:
         raise ModelError(f"--time-limit {time_limit}: expected a number of seconds")
-    with progress_line(quiet) as progress:
-        result = solve_model(
-            model_file.model,
-            method=method,  # type: ignore[arg-type]  # solve names what it does not know
-            root=root,
-            time_limit=left,
-            gap=gap,
-            seed=seed,
-            nodes=nodes,
-            progress=progress,
-            certify=certificate is not None,
-        )
-    if certificate is not None:
-        write_text(certificate, dumps(result.certificate) + "\n")
-    if json:
-        print_json(_record(model_file, result))
-    else:
-        _print(model_file, result, whole=output is None)
-    if output is not None:
-        _write(model_file, result, output)
-    if result.stopped == "interrupted":
-        if not quiet:
-            say("interrupted: this is the best answer so far")
-        return 130
-    return 0 if result.status == "optimal" else 1
+    if len(files) > 1 and (output or certificate):
+        raise ModelError("--output and --certificate are for one file")
+    worst = 0
+    for place, file in enumerate(files):
+        started = time.monotonic() if place else _STARTED
+        try:
+            model_file = load(file, format, evidence, fix)
+            left = time_limit and max(0.0, time_limit - (time.monotonic() - started))
+            with progress_line(quiet) as progress:
+                result = solve_model(
+                    model_file.model,
+                    method=method,  # type: ignore[arg-type]  # solve names what it does not know
+                    root=root,
+                    time_limit=left,
+                    gap=gap,
+                    seed=seed,
+                    nodes=nodes,
+                    progress=progress,
+                    certify=certificate is not None,
+                )
+        except EXPECTED as error:
+            worst = max(worst, complain(error))
+            continue
+        if certificate is not None:
+            write_text(certificate, dumps(result.certificate) + "\n")
+        if json:
+            print_json(_record(model_file, result))
+        else:
+            if place:
+                print()
+            _print(model_file, result, whole=output is None)
+        if output is not None:
+            _write(model_file, result, output)
+        if result.stopped == "interrupted":
+            if not quiet:
+                say("interrupted: this is the best answer so far")
+            return 130
+        worst = max(worst, 0 if result.status == "optimal" else 1)
+    return worst
 
 
 def verify(

@@ -9,9 +9,17 @@ from typing import Annotated
 import typer
 
 from mapreroot import __version__
-from mapreroot.cli import answers, families, files, inference, tightness
-from mapreroot.cli.output import say
-from mapreroot.errors import MapRerootError, SolverError
+from mapreroot.cli import (
+    answers,
+    doctor,
+    families,
+    files,
+    inference,
+    report,
+    studies,
+    tightness,
+)
+from mapreroot.cli.output import EXPECTED, complain, say
 
 __all__ = ["app", "main"]
 
@@ -36,10 +44,14 @@ _COMMANDS: tuple[Callable[..., int | None], ...] = (
     inference.marginals,
     files.info,
     files.convert,
+    report.report,
+    studies.batch,
+    doctor.doctor,
 )
 for _command in _COMMANDS:
     app.command()(_command)
 app.add_typer(families.app)
+app.add_typer(studies.app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -72,12 +84,8 @@ def main() -> None:
         if message := error.format_message():  # type: ignore[attr-defined]  # empty when it was help that was asked for
             say(f"error: {message} (see --help)")
         code = 2
-    except SolverError as error:
-        say(f"error: {error}")
-        code = 3
-    except (MapRerootError, OSError, ImportError, MemoryError) as error:
-        say(f"error: {error or 'out of memory'}")
-        code = 2
+    except EXPECTED as error:
+        code = complain(error)
     except (KeyboardInterrupt, typer.Abort):
         say("interrupted")
         code = 130

@@ -11,14 +11,24 @@ from typing import Any
 
 import numpy as np
 
+from mapreroot.errors import MapRerootError, SolverError
 from mapreroot.solve import Progress
 
-__all__ = ["print_json", "print_table", "progress_line", "say", "shown"]
+__all__ = ["EXPECTED", "complain", "print_json", "print_table", "progress_line", "say", "shown"]
 
 
 def say(message: str) -> None:
     """Print a message to stderr, on one line."""
     print("mapreroot: " + " ".join(message.split()), file=sys.stderr)
+
+
+EXPECTED = (MapRerootError, OSError, ImportError, MemoryError)  # errors that need no traceback
+
+
+def complain(error: BaseException) -> int:
+    """Print an expected error to stderr, and give its exit code."""
+    say(f"error: {str(error) or 'out of memory'}")
+    return 3 if isinstance(error, SolverError) else 2
 
 
 def print_json(values: Mapping[str, Any]) -> None:
