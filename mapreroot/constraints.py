@@ -21,6 +21,7 @@ __all__ = [
     "check_satisfiable",
     "penalty",
     "penalty_tables",
+    "possible_values",
     "satisfying",
     "violated",
 ]
@@ -136,16 +137,8 @@ def satisfying(rows: Sequence[Row], n: int) -> npt.NDArray[np.int8]:
     Unit propagation from one value of a variable after another: for 2-SAT a value that
     propagates without conflict never has to be taken back. O(n * rows) at worst.
     """
-    follows: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    follows, units = _implications(rows)
     x = np.full(n, -1, dtype=np.int8)
-    units: list[tuple[int, int]] = []
-    for row in rows:
-        if len(row) == 2:
-            units.append((row[0], 1 - row[1]))
-        else:
-            i, a, j, b = row
-            follows.setdefault((i, a), []).append((j, 1 - b))
-            follows.setdefault((j, b), []).append((i, 1 - a))
 
     def propagate(start: tuple[int, int]) -> bool:
         if x[start[0]] >= 0:
@@ -170,3 +163,64 @@ def satisfying(rows: Sequence[Row], n: int) -> npt.NDArray[np.int8]:
         if x[i] < 0 and not propagate((i, 0)) and not propagate((i, 1)):
             raise InfeasibleError(f"the hard constraints contradict each other at variable {i}")
     return np.maximum(x, 0).astype(np.int8)
+
+
+def possible_values(rows: Sequence[Row], n: int) -> npt.NDArray[np.bool_]:
+    """Say which values variables take in the assignments that break no row.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Satisfiable.
+    n : int
+
+    Returns
+    -------
+    ndarray of bool, shape (n, 2)
+
+    Notes
+    -----
+    In a satisfiable 2-SAT instance a value is impossible iff it implies its own negation, or that
+    of a value that is forced. O(n * rows) at worst.
+
+    Examples
+    --------
+    >>> possible_values([(0, 1), (0, 0, 1, 0)], 3).tolist()
+    [[True, False], [False, True], [True, True]]
+    """
+    follows, units = _implications(rows)
+    possible = np.ones((n, 2), dtype=np.bool_)
+
+    def implied(start: list[tuple[int, int]]) -> set[tuple[int, int]]:
+        known, trail = set(start), list(start)
+        for value in trail:  # grows while it is walked
+            for more in follows.get(value, []):
+                if more not in known:
+                    known.add(more)
+                    trail.append(more)
+        return known
+
+    forced = implied(units)
+    for i, a in forced:
+        possible[i, 1 - a] = False
+    for i, a in follows:
+        if (i, a) not in forced and possible[i, a]:
+            known = implied([(i, a)])
+            possible[i, a] = not any((j, 1 - b) in known or not possible[j, b] for j, b in known)
+    return possible
+
+
+def _implications(
+    rows: Sequence[Row],
+) -> tuple[dict[tuple[int, int], list[tuple[int, int]]], list[tuple[int, int]]]:
+    """Read rows as implications between values, and as values that are forced."""
+    follows: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    units: list[tuple[int, int]] = []
+    for row in rows:
+        if len(row) == 2:
+            units.append((row[0], 1 - row[1]))
+        else:
+            i, a, j, b = row
+            follows.setdefault((i, a), []).append((j, 1 - b))
+            follows.setdefault((j, b), []).append((i, 1 - a))
+    return follows, units

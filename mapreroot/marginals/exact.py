@@ -304,6 +304,7 @@ def fill_block(
 
 @njit(cache=True)
 def links(parent: Ints) -> tuple[Ints, Ints]:
+    """First child and next sibling of each bag, -1 where there is none."""
     child = np.full(len(parent), -1, np.int64)
     sibling = np.full(len(parent), -1, np.int64)
     for b in range(len(parent)):

@@ -43,9 +43,7 @@ def elimination_order(uprooted: UprootedModel, root: int, entries: int) -> Elimi
     return plan if plan.entries <= entries else None
 
 
-def max_product(
-    uprooted: UprootedModel, root: int, plan: Elimination
-) -> tuple[Bits, Floats]:
+def max_product(uprooted: UprootedModel, root: int, plan: Elimination) -> tuple[Bits, Floats]:
     """Find an optimum of M+ and what it costs to hold each vertex at either value.
 
     Parameters
