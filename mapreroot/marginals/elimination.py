@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from mapreroot.errors import SizeError
 
@@ -26,7 +28,9 @@ Bools = npt.NDArray[np.bool_]
 NEVER = np.iinfo(np.int64).max
 TRIES = 24
 """Orders tried, at most."""
-ENTRIES_PER_TRY = 64
+HOPELESS = 60
+"""A separator of so many vertices ends an attempt: no memory holds its message."""
+ENTRIES_PER_TRY = 512
 """One more order is worth its time for every so many table entries a vertex."""
 
 
@@ -87,7 +91,8 @@ def eliminate(
     -----
     Greedy: vertices of degree at most 3 first (series, parallel and star-triangle reductions),
     then the one that adds the fewest edges. Where tables are large, ties are broken in several
-    ways and the cheapest order is kept.
+    ways, the reverse Cuthill-McKee order is tried too (it sweeps long, narrow graphs from end to
+    end), and the cheapest order is kept.
     """
     if held is None:
         held = np.zeros(n, dtype=np.bool_)
@@ -96,31 +101,40 @@ def eliminate(
     inner = edges if free.all() else np.ascontiguousarray(edges[free])
     outer = np.ascontiguousarray(edges[~free])
     widest = max(1, int(np.log2(max(memory, 16.0) / 8)) + 1)
-    hopeless = max(60, widest + 2)
+    hopeless = max(HOPELESS, widest + 2)
     best: Elimination | None = None
     narrowest = NEVER
-    tries = 1
+    tries = 2
     attempt = 0
     while attempt < tries:
-        tie = np.random.default_rng(attempt).permutation(n) if attempt else np.arange(n)
-        order, start, bags, width = _order(n, inner, final, tie, hopeless)
+        tie = _band(n, inner) if attempt == 1 else np.random.default_rng(attempt).permutation(n)
+        order, start, bags, width = _order(n, inner, final, tie, attempt != 1, hopeless)
         attempt += 1
         if width <= widest + 2:
             found = Elimination(*_arrange(n, order, start, bags, final, outer, held))
             width = found.treewidth
             if width <= widest and (best is None or found.entries < best.entries):
                 best = found
-            tries = min(TRIES, found.entries // (ENTRIES_PER_TRY * n))
+        if best is not None:
+            tries = min(TRIES, best.entries // (ENTRIES_PER_TRY * n))
         narrowest = min(narrowest, width)
     if best is None:
         raise too_large(narrowest, 8 * 2.0 ** (narrowest - 1), memory)
     return best
 
 
+def _band(n: int, edges: Ints) -> Ints:
+    graph = coo_array((np.ones(len(edges), np.int8), edges.T), shape=(n, n)).tocsr()
+    place = np.empty(n, np.int64)
+    place[reverse_cuthill_mckee(graph + graph.T, symmetric_mode=True)] = np.arange(n)
+    return place
+
+
 def too_large(treewidth: int, needed: float, memory: float) -> SizeError:
     """Build the error for tables that do not fit."""
     return SizeError(
-        f"exact inference needs about {needed:.2g} bytes of memory (treewidth about {treewidth}) "
+        f"exact inference needs about {needed:.2g} bytes of memory (treewidth about {treewidth}"
+        f"{' or more' if treewidth >= HOPELESS else ''}) "
         f"and may take {memory:.2g}: allow more memory, or use method 'bethe', 'trw' or "
         "'mean_field'"
     )
@@ -162,10 +176,13 @@ def _fill_in(v: int, n: int, head: Ints, after: Ints, to: Ints, adjacent: set[in
 
 
 @njit(cache=True)
-def _order(n: int, edges: Ints, last: Ints, tie: Ints, widest: int) -> tuple[Ints, Ints, Ints, int]:
-    """Greedy elimination: order, separators (start, bags) and the largest separator.
+def _order(
+    n: int, edges: Ints, last: Ints, tie: Ints, greedy: bool, widest: int
+) -> tuple[Ints, Ints, Ints, int]:
+    """Elimination: order, separators (start, bags) and the largest separator.
 
-    Stops early where every separator left exceeds ``widest``.
+    The greedy order breaks ties by ``tie``, the other one follows it alone. Stops early where
+    every separator left exceeds ``widest``.
     """
     m = len(edges)
     # Half-edges 2e and 2e + 1 are twins, each in the doubly linked list of its tail.
@@ -193,9 +210,9 @@ def _order(n: int, edges: Ints, last: Ints, tie: Ints, widest: int) -> tuple[Int
     heap = [(np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
     for v in range(n):
         if not done[v] and degree[v] <= widest:
-            if degree[v] > 3:
+            if degree[v] > 3 and greedy:
                 fill[v] = _fill_in(v, n, head, after, to, adjacent)
-            score[v] = degree[v] if degree[v] <= 3 else 4 + fill[v]
+            score[v] = 0 if not greedy else degree[v] if degree[v] <= 3 else 4 + fill[v]
             heap.append((score[v], tie[v], np.int64(v)))
     heapq.heapify(heap)
     order = np.empty(n, np.int64)
@@ -288,7 +305,9 @@ def _order(n: int, edges: Ints, last: Ints, tie: Ints, widest: int) -> tuple[Int
             is_touched[s] = False
             if degree[s] <= 3 or degree[s] > widest:
                 fill[s] = -1
-                new = degree[s] if degree[s] <= 3 else -1
+                new = -1 if degree[s] > widest else degree[s] if greedy else 0
+            elif not greedy:
+                new = 0
             else:
                 if fill[s] < 0:
                     fill[s] = _fill_in(s, n, head, after, to, adjacent)

@@ -117,6 +117,13 @@ def test_the_guard_asks_for_treewidth_not_for_variables():
             call(grid(60, 60, 0.1, 1.0))
 
 
+def test_long_narrow_graphs_are_swept_from_end_to_end():
+    model = grid(100, 12, 0.1, 1.0)
+    plan = eliminate(model.n, model.edges)
+    assert plan.treewidth == 12
+    assert plan.entries < 1200 * 2**12
+
+
 def test_the_memory_limit_is_the_callers():
     model = grid(9, 9, 0.1, 1.0)
     with pytest.raises(SizeError, match="memory"):
