@@ -299,7 +299,6 @@ def test_a_killed_batch_resumes(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # dask's own, about what it sees die
 def test_a_cluster_whose_worker_is_killed_loses_nothing(tmp_path):
     distributed = pytest.importorskip("distributed")
     files = busy_models(tmp_path / "models", 12)
