@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,8 +12,10 @@ from typing import Any, Literal
 import numpy as np
 
 from mapreroot import generate
-from mapreroot.errors import ModelError
+from mapreroot.errors import ModelError, SolverError
+from mapreroot.experiments.pool import Failure, spread
 from mapreroot.experiments.shards import Shards
+from mapreroot.experiments.table import check_table, write_table
 from mapreroot.marginals.exact import exact_marginals
 from mapreroot.marginals.inference import approximate
 from mapreroot.model import Model
@@ -32,10 +30,11 @@ SINGLETONS = ("low", "medium", "scaled")
 METHODS = ("bethe", "trw", "mean_field")
 UPROOTED: Literal["uprooted"] = "uprooted"
 ROOTINGS = ("original", "uprooted", "worst", "best", "max_w", "max_tw")
-COLUMNS = (
-    "family", "kind", "singletons", "w_max", "run", "method", "rooting", "root", "exact", "log_z",
-    "error", "l1", "converged",
-)  # fmt: skip
+COLUMNS: dict[str, type] = {
+    "family": str, "kind": str, "singletons": str, "w_max": float, "run": int, "method": str,
+    "rooting": str, "root": int, "exact": float, "log_z": float, "error": float, "l1": float,
+    "converged": int,
+}  # fmt: skip
 CELL = ("family", "kind", "singletons", "w_max", "method", "rooting")
 
 
@@ -173,6 +172,8 @@ def run_paper(
         For settings or counts out of range.
     FormatError
         For a damaged shard.
+    SolverError
+        If a model fails twice; those before it are kept.
 
     Notes
     -----
@@ -181,8 +182,6 @@ def run_paper(
     """
     if seed < 0:
         raise ModelError(f"the seed is {seed}: expected 0 or more")
-    if workers is not None and workers < 1:
-        raise ModelError(f"workers is {workers}: expected at least 1")
     folder = Path(out)
     tasks = _tasks(settings, seed)
     with Shards(folder / "shards") as shards:
@@ -190,16 +189,17 @@ def run_paper(
         done = len(tasks) - len(missing)
         if progress is not None:
             progress(done, len(tasks))
-        for key, result in _solved(missing, workers, scheduler):
-            shards.append(key, result)
+        for index, result in spread(solve_task, missing, workers, scheduler):
+            if isinstance(result, Failure):
+                raise SolverError(f"{missing[index].key}: {result.message}")
+            shards.append(missing[index].key, result)
             done += 1
             if progress is not None:
                 progress(done, len(tasks))
         found = [row for task in tasks for row in shards.results[task.key]]
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in found]
-    summary = summarise(rows)
-    table = _write_table(folder, rows)
-    _write_csv(folder / "summary.csv", summary)
+    summary = summarise([dict(zip(COLUMNS, row, strict=True)) for row in found])
+    table = _write_results(folder, found)
+    _write_summary(folder / "summary.csv", summary)
     from mapreroot.experiments.figures import draw_figures
 
     return [table, folder / "summary.csv", *draw_figures(summary, folder)]
@@ -219,7 +219,7 @@ def solve_task(task: Task) -> list[list[Any]]:
         value, l1, converged = found
         rows.append([
             task.family, task.kind, task.singletons, task.w_max, task.run, method, rooting, root,
-            exact, value, value - exact, l1, converged,
+            exact, value, value - exact, l1, int(converged),
         ])  # fmt: skip
 
     for method in task.methods:
@@ -271,56 +271,16 @@ def _tasks(settings: PaperSettings, seed: int) -> list[Task]:
     ]
 
 
-def _solved(
-    tasks: Sequence[Task], workers: int | None, scheduler: str | None
-) -> Iterator[tuple[str, list[list[Any]]]]:
-    """Solve the tasks somewhere, and give each result as soon as it is there."""
-    if not tasks:
-        return
-    if scheduler is not None:
-        try:
-            from distributed import Client
-            from distributed import as_completed as dask_as_completed
-        except ImportError as error:
-            raise ImportError(
-                "a scheduler needs dask: pip install 'mapreroot[experiments]'"
-            ) from error
-        with Client(scheduler) as client:
-            keys = {client.submit(solve_task, task, pure=False): task.key for task in tasks}
-            for future in dask_as_completed(list(keys)):
-                yield keys[future], future.result()
-        return
-    workers = workers or os.cpu_count() or 1
-    if workers == 1:
-        for task in tasks:
-            yield task.key, solve_task(task)
-        return
-    # Spawned, not forked: compiled code and its threads do not survive a fork everywhere.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(workers, len(tasks)), mp_context=context)
-    try:
-        futures = {pool.submit(solve_task, task): task.key for task in tasks}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _write_table(folder: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        _write_csv(folder / "results.csv", rows)
-        return folder / "results.csv"
+def _write_results(folder: Path, rows: Sequence[Sequence[Any]]) -> Path:
     path = folder / "results.parquet"
-    columns = {name: [row[name] for row in rows] for name in COLUMNS}
-    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    try:
+        check_table(path)
+    except ImportError:
+        path = folder / "results.csv"
+    write_table(path, COLUMNS, rows)
     return path
 
 
-def _write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+def _write_summary(path: Path, summary: Sequence[dict[str, Any]]) -> None:
+    kinds = {name: type(value) for name, value in summary[0].items()}
+    write_table(path, kinds, [list(line.values()) for line in summary])

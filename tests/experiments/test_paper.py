@@ -44,7 +44,7 @@ def test_a_small_run_gives_table_summary_and_figures(tmp_path):
     import pyarrow.parquet
 
     table = pyarrow.parquet.read_table(paths[0])
-    assert tuple(table.column_names) == COLUMNS
+    assert table.column_names == list(COLUMNS)
     assert table.num_rows == 8 * 3 * len(ROOTINGS)
     with paths[1].open() as file:
         summary = list(csv.DictReader(file))
