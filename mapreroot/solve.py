@@ -76,7 +76,7 @@ class MapResult:
     block_roots : tuple of int
         The vertices at which the blocks were rooted; those that needed search count as -1.
     proof : {"tolerance", "exact"}
-        "exact" when a certificate of it was verified in rational arithmetic.
+        "exact" when a certificate of the bound was verified in rational arithmetic.
     nodes : int
         Search nodes.
     seconds : float
@@ -273,17 +273,23 @@ def solve(
         seconds=limits.elapsed(),
         labels=model.labels,
     )
-    return _certified(model, result, limits, found.tolerance) if certify else result
+    return _certified(model, uprooted, result, limits) if certify else result
 
 
-def _certified(model: Model, result: MapResult, limits: Limits, tolerance: float) -> MapResult:
+def _certified(
+    model: Model, uprooted: UprootedModel, result: MapResult, limits: Limits
+) -> MapResult:
     """Attach a certificate; the proof is exact where it proves as much as was found."""
+    slack = result.bound - result.score
     with interruptible(limits):
-        certificate = prove(model, result.x.tolist(), limits)
+        certificate = prove(
+            model, result.x.tolist(), limits, slack, branch=result.status == "optimal"
+        )
     checked = verify(model, certificate)
     if not checked:
         raise SolverError(f"the certificate does not hold: {checked.failure}")
-    exact = checked.bound <= result.bound + tolerance
+    tolerance = TOL * float(np.abs(uprooted.weights).max(initial=0.0))
+    exact = checked.bound - result.bound <= max(tolerance, 2 * math.ulp(result.bound))
     return replace(
         result,
         bound=checked.bound if exact else result.bound,

@@ -20,6 +20,7 @@ from mapreroot import (
     SizeError,
     solve,
     uproot,
+    verify,
 )
 from mapreroot.generate import complete, hidden_root, torus
 
@@ -281,3 +282,25 @@ def test_ten_thousand_random_models(model):
     assert result.status == "optimal"
     scale = float(np.abs(np.concatenate([model.theta, model.weights, [0.0]])).max())
     assert result.score == pytest.approx(best, abs=1e-8 * scale + 1e-300)
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "loc", "tri"])
+@given(models(max_n=7, potentials=potentials))
+def test_certificates_of_every_answer_hold(method, model):
+    result = solve(model, method=method, certify=True)
+    checked = verify(model, result.certificate)
+    assert checked, checked.failure
+    assert checked.score == result.score
+    if result.status == "optimal":
+        assert result.proof == "exact"
+        assert result.bound == checked.bound
+
+
+def test_a_certificate_in_no_time_or_with_a_gap_holds():
+    model = torus(10, 10, couplings="gaussian", seed=3)
+    hasty = solve(model, method="exact", time_limit=0.0, certify=True)
+    assert verify(model, hasty.certificate)
+    loose = solve(model, gap=0.1, certify=True)
+    checked = verify(model, loose.certificate)
+    assert checked
+    assert checked.gap <= 0.1 + 1e-9

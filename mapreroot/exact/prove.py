@@ -40,7 +40,13 @@ _SMALL = 11  # vertices that are tried out one by one
 _DENSE = 4.0  # edges a vertex from which on the semidefinite bound is the better one
 
 
-def prove(model: Model, x: Sequence[int], limits: Limits | None = None) -> dict[str, Any]:
+def prove(
+    model: Model,
+    x: Sequence[int],
+    limits: Limits | None = None,
+    slack: float = 0.0,
+    branch: bool = True,
+) -> dict[str, Any]:
     """Write a certificate that an assignment is optimal, or of the best bound there is time for.
 
     Parameters
@@ -50,6 +56,10 @@ def prove(model: Model, x: Sequence[int], limits: Limits | None = None) -> dict[
         Its best assignment known.
     limits : Limits, optional
         When to be content with the bounds at hand.
+    slack : float
+        A gap, in nats, that needs no closing.
+    branch : bool
+        Whether to go on by cases where the relaxations leave a larger gap.
 
     Returns
     -------
@@ -62,7 +72,7 @@ def prove(model: Model, x: Sequence[int], limits: Limits | None = None) -> dict[
         If a solver under it fails, or OR-tools is missing where a flow is needed.
     """
     scale, graph = ExactGraph.uprooted(model)
-    prover = _Prover(scale, limits or Limits())
+    prover = _Prover(scale, limits or Limits(), slack, branch)
     y = [0, *(int(value) for value in x)]
     argument = prover.graph(graph.copy(), y)
     score, bound = (
@@ -74,8 +84,9 @@ def prove(model: Model, x: Sequence[int], limits: Limits | None = None) -> dict[
 class _Prover:
     """The scale of the exact graphs, and when to stop."""
 
-    def __init__(self, scale: int, limits: Limits) -> None:
-        self.scale, self.limits = scale, limits
+    def __init__(self, scale: int, limits: Limits, slack: float, branch: bool) -> None:
+        self.scale, self.limits, self.branch = scale, limits, branch
+        self.slack = Fraction(slack)  # for each block
 
     def graph(self, graph: ExactGraph, y: Sequence[int]) -> Argument:
         """Reduce, split, and prove each block for the part of y in it; uses the graph up."""
@@ -88,6 +99,7 @@ class _Prover:
         if len(parts) == 1:
             then = self.block(graph, graph.value(y))
         else:
+            self.slack /= max(1, len(parts))
             pieces = []
             for part in parts:
                 inside = [int(names[v]) for v in part.vertices]
@@ -116,10 +128,14 @@ class _Prover:
         self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
     ) -> Argument:
         """Bound by a relaxation; where that leaves a gap, by cases."""
+        if self.limits.reason() is not None:  # one flow, LOC, is what there is always time for
+            ends, sizes = model.edges.ravel(), np.repeat(np.abs(model.weights), 2)
+            return flow_argument(graph, int(names[np.bincount(ends, sizes).argmax()]))
         dense = model.m >= _DENSE * model.n_vertices
         argument, pair = (self.semidefinite if dense else self.cycles)(graph, target, model, names)
         missing = bound_of(graph, argument) - target
-        if missing <= 2 * self.scale * TOL * float(np.abs(model.weights).max()):
+        enough = max(self.slack, Fraction(TOL * float(np.abs(model.weights).max())))
+        if missing <= 2 * self.scale * enough or not self.branch:
             return argument
         if self.limits.reason() is not None:
             return argument
