@@ -105,6 +105,7 @@ def exact_marginals(
     work = _Tables(uprooted, plan, True, memory)
     log_z = work.upwards()
     p, pair = work.downwards()
+    np.minimum(p, 1.0, out=p)  # a sum of probabilities, each rounded
     # Without a path to vertex 0 nothing tells y from 1 - y.
     p[~fielded] = 0.5
     p[0] = 0.0
