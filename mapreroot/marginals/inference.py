@@ -12,8 +12,8 @@ import numpy.typing as npt
 from mapreroot.balance import balancing_vertices
 from mapreroot.errors import ModelError
 from mapreroot.marginals.bethe import bethe
-from mapreroot.marginals.bounds import bounds
 from mapreroot.marginals.exact import exact_log_partition, exact_marginals
+from mapreroot.marginals.guarantees import guarantees
 from mapreroot.marginals.mean_field import mean_field
 from mapreroot.marginals.messages import Beliefs
 from mapreroot.marginals.trw import trw
@@ -45,8 +45,8 @@ class LogPartition:
     converged : bool
         False when an approximate method stopped at its iteration limit.
     lower, upper : float or None
-        Bounds on the true log Z that the method vouches for (`mapreroot.marginals.bounds`); None
-        when it has none.
+        Bounds on the true log Z that the method vouches for (`mapreroot.marginals.guarantees`);
+        None when it has none.
     root : int, "uprooted" or None
         The vertex of M+ conditioned on; None where every table had its own root.
     method : str
@@ -151,7 +151,7 @@ def log_partition(
         value = found.log_z + model.constant
         lower, upper = (
             None if bound is None else bound + model.constant
-            for bound in bounds(_rooted(uprooted, vertex), method, found)
+            for bound in guarantees(_rooted(uprooted, vertex), method, found)
         )
         return LogPartition(value, found.converged, lower, upper, vertex, found.method)
     own = root in (None, "auto", "uprooted")
