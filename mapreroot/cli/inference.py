@@ -24,7 +24,7 @@ __all__ = ["logz", "marginals"]
 MethodOption = Annotated[str, typer.Option(help="exact, bethe, trw or mean_field.")]
 RootOption = Annotated[
     str | None,
-    typer.Option(help="A vertex of M+, or max_w, max_tw, uprooted, auto; default: as it is."),
+    typer.Option(help="A vertex of M+, or auto (the default), max_w, max_tw, uprooted."),
 ]
 
 
