@@ -124,6 +124,17 @@ def test_a_batch_with_a_gap(tmp_path):
     assert ["feasible", "1"] in [line.split() for line in done.stdout.splitlines()]
 
 
+def test_ctrl_c_says_that_nothing_is_lost(folder, tmp_path):
+    for target, arguments in (
+        ("run_batch", ("batch", folder, "-o", tmp_path / "r.csv")),
+        ("run_paper", ("experiment", "paper", tmp_path)),
+    ):
+        with mock.patch(f"mapreroot.cli.studies.{target}", side_effect=KeyboardInterrupt):
+            done = run(*arguments)
+        assert (done.returncode, done.stdout) == (130, "")
+        assert "the same command goes on from there" in done.stderr
+
+
 def test_a_batch_of_a_list_on_stdin(folder, tmp_path):
     arguments = ("batch", "-", "-o", tmp_path / "r.csv", "--workers", 1, "--json")
     done = run(*arguments, stdin=f"{folder / 'triangle.mc'}\n# no more\n")
@@ -279,5 +290,5 @@ def test_help_fits_a_screen(names, monkeypatch):
     done = run(*names, "--help")
     assert done.returncode == 0
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
-    if names not in (("generate",), ("experiment",)) and names[0] != "generate":
+    if names not in (("generate",), ("experiment",)):
         assert "Example: mapreroot " + " ".join(names) in done.stdout

@@ -62,7 +62,8 @@ def _command(name: str, family: Callable[..., Any]) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [*own, *map(_option, given)]
     )
-    command.__doc__ = (family.__doc__ or "").strip().partition("\n")[0]
+    purpose = (family.__doc__ or "").strip().partition("\n")[0]
+    command.__doc__ = f"{purpose}\n\nExample: mapreroot generate {name} model.json --seed 1"
     return command
 
 

@@ -61,7 +61,7 @@ def batch(
     Example: mapreroot batch models/ -o results.parquet --time-limit 60
     """
     paths = [path for source in sources for path in model_files(source, format)]
-    with _progress_bar(quiet) as progress:
+    with _resumable(), _progress_bar(quiet) as progress:
         rows = run_batch(
             paths,
             output,
@@ -147,10 +147,20 @@ def paper(
         tuple(method),
         every_root,
     )
-    with _progress_bar(quiet) as progress:
+    with _resumable(), _progress_bar(quiet) as progress:
         paths = run_paper(settings, out, seed, workers, scheduler, progress)
     for path in paths:
         print(path)
+
+
+@contextmanager
+def _resumable() -> Iterator[None]:
+    """Say after Ctrl-C that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("interrupted: what is finished is kept, and the same command goes on from there")
+        raise typer.Exit(130) from None
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 from mapreroot.errors import FormatError, MapRerootError, ModelError, SolverError
 from mapreroot.experiments.pool import Failure, spread
@@ -17,7 +18,6 @@ from mapreroot.experiments.table import check_table, write_table
 from mapreroot.experiments.versions import versions
 from mapreroot.formats import find_format, read_file
 from mapreroot.formats.text import read_text
-from mapreroot.model import Model
 from mapreroot.solve import Method, solve
 
 __all__ = ["BatchRow", "model_files", "run_batch", "solve_file"]
@@ -152,7 +152,11 @@ def run_batch(
     check_table(output)
     if format is not None:
         find_format("", format)
-    solve(Model([], [], []), method, time_limit=time_limit, gap=gap)  # refuses what is wrong
+    if method not in get_args(Method):
+        raise ModelError(f"method is {method!r}: expected one of {', '.join(get_args(Method))}")
+    for name, value in (("time_limit", time_limit), ("gap", gap)):
+        if value is not None and not value >= 0:
+            raise ModelError(f"{name} is {value}: expected a number of at least 0")
     one = partial(solve_file, time_limit=time_limit, method=method, gap=gap, format=format)
     keys = [json.dumps([file, _fingerprint(file), one.keywords]) for file in files]
     failed: dict[str, BatchRow] = {}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.resource_tracker import ensure_running
 from typing import Any, TypeVar
 
 from mapreroot.errors import MapRerootError, ModelError, SolverError
@@ -133,7 +135,8 @@ class _Lane:
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.connection, there = _SPAWN.Pipe()
         self.process = _SPAWN.Process(target=_serve, args=(function, there), daemon=True)
-        self.process.start()
+        with _deaf():
+            self.process.start()
         there.close()
         self.started = False
         self.index: int | None = None
@@ -159,12 +162,26 @@ class _Lane:
         self.process.join()
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Have processes born that do not hear Ctrl-C: it is their parent that ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    ensure_running()  # the tracker would unblock the signal when it starts
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
 def _serve(function: Callable[[Any], Any], connection: Connection) -> None:
     """Say that work is welcome, and work until the other end is closed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
-    with suppress(EOFError, OSError, KeyboardInterrupt):
+    with suppress(EOFError, OSError):
         connection.send(None)
         while True:
             connection.send(_attempt(function, connection.recv()))

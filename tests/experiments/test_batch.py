@@ -299,6 +299,31 @@ def test_a_killed_batch_resumes(tmp_path):
 
 
 @pytest.mark.slow
+def test_ctrl_c_ends_a_batch_in_one_line(tmp_path):
+    files = busy_models(tmp_path / "models", 12)
+    output = tmp_path / "r.csv"
+    command = [sys.executable, "-m", "mapreroot", "batch", tmp_path / "models", "-o", output]
+    process = subprocess.Popen(
+        [*map(str, command), "--workers", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # a terminal sends the signal to all processes of a command
+    )
+    deadline = time.monotonic() + 120
+    while len(recorded(output)) < 1 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert [line for line in err.splitlines() if line] == [
+        "mapreroot: interrupted: what is finished is kept, and the same command goes on from there"
+    ]
+    assert 1 <= len(recorded(output)) < len(files)
+    assert not output.exists()
+
+
+@pytest.mark.slow
 def test_a_cluster_whose_worker_is_killed_loses_nothing(tmp_path):
     distributed = pytest.importorskip("distributed")
     files = busy_models(tmp_path / "models", 12)
