@@ -36,7 +36,7 @@ _WIDTH = 7
 _EPSILON = float(np.finfo(np.float64).eps)
 # Smoothing, for weights of mean size 1: where to begin, where to end, and how much larger to
 # begin again on the multipliers of a similar model.
-_FIRST_ALPHA, _LAST_ALPHA, _RESTART = 0.1, 1e-5, 4.0
+_FIRST_ALPHA, _LAST_ALPHA, _RESTART = 0.1, 1e-5, 100.0
 # Down to this alpha, one short round each is enough.
 _PATIENT_ALPHA = 1e-3
 # Below this alpha X is accurate enough to look for rows of five and seven vertices.
@@ -387,7 +387,7 @@ def sdp_bound(
     limits: Limits | None = None,
     multipliers: Multipliers | None = None,
     rounds: int = 60,
-    hope: float = 3.0,
+    hope: float = 2.0,
 ) -> SdpBound:
     """Bound all scores by a semidefinite relaxation with triangle and larger inequalities.
 
@@ -405,7 +405,8 @@ def sdp_bound(
     rounds : int
         Rounds of minimising and separating at most.
     hope : float
-        Give up when ``lower`` is farther away than this many times the progress of the last round.
+        Give up when ``lower`` is farther away than this many times what the last round gained, and
+        than this many times what less smoothing can still gain.
 
     Returns
     -------
@@ -454,15 +455,16 @@ def sdp_bound(
         if dual.bound <= max(enough, score) or stopped is not None or k == rounds - 1:
             break
         progress, previous = previous - value, value
-        if dual.alpha > _PATIENT_ALPHA or progress < dual.bound - value:
+        smoothing = dual.bound - value
+        if dual.alpha <= _PATIENT_ALPHA and value - enough > hope * max(progress, smoothing):
+            break
+        if dual.alpha > _PATIENT_ALPHA or progress < smoothing:
             # The smoothing, not the want of inequalities, is now what keeps the bound up. The
             # value rises when alpha falls, so the next round's progress cannot be told.
             if dual.alpha <= _LAST_ALPHA:
                 break
             dual.alpha = max(dual.alpha / 2, _LAST_ALPHA)
             previous = np.inf
-        elif value - enough > hope * progress:
-            break
         new = _separate(_correlation(dual.X), dual.rows, _CUTS * N, dual.alpha < _LARGER_ROWS)
         if not len(new) and dual.alpha <= _LAST_ALPHA:
             break
