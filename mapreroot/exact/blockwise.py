@@ -83,6 +83,11 @@ def solve_blocks(
     solved by max-flow alone, even where no single root balances the whole.
     """
     limits = Limits() if limits is None else limits
+    if (reason := limits.reason()) is not None:  # not even time to reduce it
+        y = np.zeros(uprooted.n_vertices, dtype=np.int8) if initial is None else initial
+        y = improve(uprooted, y, limits)
+        slack = _trivial_bound(uprooted) - uprooted.score(y)
+        return BlockwiseSolution(y, slack, 0.0, (), 0, reason)
     reduction = reduce(uprooted)
     kernel = reduction.kernel
     parts = blocks(kernel)
