@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mapreroot.constraints import possible_values, satisfying
-from mapreroot.decomposition import Block, blocks, contract, recombine
+from mapreroot.decomposition import Block, blocks, contract, outwards, recombine
 from mapreroot.errors import ModelError
 from mapreroot.exact.cut_margins import cut_margins
 from mapreroot.exact.detours import detours
@@ -202,32 +202,22 @@ def _narrow(uprooted: UprootedModel) -> int:
 def _by_blocks(uprooted: UprootedModel, start: Bits | None, ask: _Request) -> _Paths:
     """Solve the blocks outwards from vertex 0, and combine them along the way."""
     parts = blocks(uprooted)
-    at: list[list[int]] = [[] for _ in range(uprooted.n_vertices)]
-    for k, part in enumerate(parts):
-        for v in part.vertices.tolist():
-            at[v].append(k)
     low, high = np.zeros((2, uprooted.n_vertices, 2))
     low[0, 1] = high[0, 1] = -math.inf
     doubt = np.zeros(uprooted.n_vertices)
     ys: list[Bits | None] = [None] * len(parts)
     slack = 0.0
     # Components without vertex 0 come last: their gates are tied between both values.
-    for first in range(uprooted.n_vertices):
-        waiting = [(k, first) for k in at[first] if ys[k] is None]
-        for k, gate in waiting:  # grows while it is walked
-            if ys[k] is not None:
-                continue
-            vertices = parts[k].vertices
-            inside = int(np.searchsorted(vertices, gate))
-            begin = None if start is None else start[vertices]
-            found = _block(parts[k], inside, begin, ask)
-            ys[k] = found.y
-            slack += found.slack
-            rest = np.delete(np.arange(len(vertices)), inside)
-            low[vertices[rest]] = _combined(low[gate], found.low[rest])
-            high[vertices[rest]] = _combined(high[gate], found.high[rest])
-            doubt[vertices[rest]] = doubt[gate] + found.slack
-            waiting += [(b, v) for v in vertices[rest].tolist() for b in at[v] if b != k]
+    for k, gate in outwards(uprooted.n_vertices, parts):
+        vertices = parts[k].vertices
+        inside = int(np.searchsorted(vertices, gate))
+        found = _block(parts[k], inside, None if start is None else start[vertices], ask)
+        ys[k] = found.y
+        slack += found.slack
+        rest = np.delete(np.arange(len(vertices)), inside)
+        low[vertices[rest]] = _combined(low[gate], found.low[rest])
+        high[vertices[rest]] = _combined(high[gate], found.high[rest])
+        doubt[vertices[rest]] = doubt[gate] + found.slack
     y = recombine(uprooted.n_vertices, parts, [part for part in ys if part is not None])
     return _Paths(y, low, high, doubt, slack)
 

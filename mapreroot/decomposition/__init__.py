@@ -6,6 +6,7 @@ from mapreroot.decomposition.blocks import (
     block_counts,
     blocks,
     components,
+    outwards,
     recombine,
 )
 from mapreroot.decomposition.reduction import Reduction, Step, contract, reduce
@@ -19,6 +20,7 @@ __all__ = [
     "blocks",
     "components",
     "contract",
+    "outwards",
     "recombine",
     "reduce",
 ]

@@ -12,7 +12,7 @@ from numba import njit
 from mapreroot.errors import ModelError
 from mapreroot.model import UprootedModel
 
-__all__ = ["Block", "align", "block_counts", "blocks", "components", "recombine"]
+__all__ = ["Block", "align", "block_counts", "blocks", "components", "outwards", "recombine"]
 
 Bits = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
@@ -118,6 +118,49 @@ def recombine(n_vertices: int, blocks: Sequence[Block], ys: Sequence[npt.ArrayLi
     y = np.concatenate(parts)
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)
     return align(n_vertices, vertices[first], vertices, y ^ y[first])[1]
+
+
+def outwards(n_vertices: int, blocks: Sequence[Block]) -> list[tuple[int, int]]:
+    """Order blocks from vertex 0 outwards, so that each hangs on one that came before.
+
+    Parameters
+    ----------
+    n_vertices : int
+        Of the model that was split.
+    blocks : sequence of Block
+        All of its blocks.
+
+    Returns
+    -------
+    list of (int, int)
+        Each block's number and its gate: its vertex nearest to vertex 0. Components without
+        vertex 0 follow, from their lowest vertex outwards.
+
+    Notes
+    -----
+    O(n + total size of the blocks), breadth first.
+
+    Examples
+    --------
+    >>> path = UprootedModel(4, [(0, 3), (1, 3), (1, 2)], [1.0] * 3)
+    >>> [gate for _, gate in outwards(4, blocks(path))]
+    [0, 3, 1]
+    """
+    at: list[list[int]] = [[] for _ in range(n_vertices)]
+    for k, block in enumerate(blocks):
+        for v in block.vertices.tolist():
+            at[v].append(k)
+    order: list[tuple[int, int]] = []
+    seen = [False] * len(blocks)
+    for first in range(n_vertices):
+        waiting = [first]
+        for gate in waiting:  # grows while it is walked
+            for k in at[gate]:
+                if not seen[k]:
+                    seen[k] = True
+                    order.append((k, gate))
+                    waiting += [v for v in blocks[k].vertices.tolist() if v != gate]
+    return order
 
 
 def align(n_vertices: int, one: Ints, other: Ints, differ: Bits) -> tuple[Ints, Bits]:
