@@ -174,5 +174,5 @@ def _progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("")
+        task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
