@@ -48,7 +48,7 @@ class BoxBound:
     bound : float
         No assignment in the box given scores more.
     box : Box
-        With what reduced costs fixed: all that can exceed the cutoff.
+        With what reduced costs fixed: all that is not excluded.
     tied : ndarray of int, shape (n_vertices,)
         2 u + s where the box implies y_v = y_u XOR s for a vertex u that is not tied; or -1.
     d : ndarray, shape (m,)
@@ -85,6 +85,7 @@ class CycleNodes:
         self,
         box: Box,
         closes: Callable[[float], bool],
+        excludes: Callable[[float], bool],
         enough: Callable[[], float],
         offer: Callable[[Bits], None],
         share: float,
@@ -92,7 +93,9 @@ class CycleNodes:
     ) -> BoxBound:
         """Separate and round until the box is closed, nothing is violated, or little is gained.
 
-        Little is less than the ``share`` of what is left to ``enough``, in five rounds.
+        Little is less than the ``share`` of what is left to ``enough``, in five rounds. Reduced
+        costs then fix what ``excludes`` allows: whatever bound it is true of, it is true of all
+        smaller ones.
         """
         self.lp.box(*box)
         history: list[float] = []
@@ -115,24 +118,24 @@ class CycleNodes:
                 break
         self.degenerate = False
         bound, reduced = self.lp.certify()
-        fixed = self._fixed(box, reduced, bound, closes)
+        fixed = self._fixed(box, reduced, bound, excludes)
         implied, tied = self._implied(fixed)
         if implied is None:
-            # No assignment is left that could exceed the cutoff.
+            # No assignment is left that is not excluded.
             return BoxBound(-np.inf, fixed, tied, self.lp.d, found.stopped)
         return BoxBound(min(bound, found.value), implied, tied, self.lp.d, found.stopped)
 
     def _fixed(
-        self, box: Box, reduced: Floats, bound: float, closes: Callable[[float], bool]
+        self, box: Box, reduced: Floats, bound: float, excludes: Callable[[float], bool]
     ) -> Box:
-        """Fix every edge whose other value would lower the bound so far that it closes."""
+        """Fix every edge whose other value would lower the bound so far that it excludes it."""
         free = box.lower < box.upper
         size = np.sort(np.abs(reduced[free]))
-        # The smallest reduced cost that closes: the predicate is monotone.
+        # The smallest reduced cost that is enough, by bisection.
         low, high = 0, len(size)
         while low < high:
             middle = (low + high) // 2
-            if closes(bound - size[middle]):
+            if excludes(bound - size[middle]):
                 high = middle
             else:
                 low = middle + 1
@@ -155,7 +158,8 @@ class CycleNodes:
         """Split a box at the edge that promises most, the likelier side first.
 
         Edges are tried (one LP without new cuts for each side) until their history is reliable.
-        A single box comes back when the other side of some edge closes, none when both do.
+        Where a side of some edge closes, that edge is taken at once. A side without any assignment
+        is left out.
         """
         d, bound = found.d, found.bound
         doubt = np.minimum(d, 1 - d)
@@ -191,9 +195,9 @@ class CycleNodes:
                 sides.append((value, box))
             if len(sides) < 2:
                 break
-            alive = [(value, box) for value, box in sides if box is not None and not closes(value)]
-            if len(alive) < 2:
-                return alive
+            if any(box is None or closes(value) for value, box in sides):
+                sides.sort(key=lambda child: -child[0])
+                return [(value, box) for value, box in sides if box is not None]
             gains = np.array([bound - value for value, _ in sides])
             score = max(gains[0], 1e-9) * max(gains[1], 1e-9)
             if score > best_score:
@@ -219,7 +223,7 @@ class CycleNodes:
         return self._implied(Box(lower, upper))[0]
 
 
-@njit(cache=True)
+@njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)  # only kernels call it
 def _find(parent: Ints, parity: Ints, v: int) -> tuple[int, int]:
     """Find the representative of v and the parity to it; halve the path."""
     odd = 0

@@ -132,7 +132,13 @@ def _by_cycle_bounds(found: _Collection, limits: Limits) -> bool:
         if found.is_full() or limits.reason() is not None:
             return False
         box = nodes.bound(
-            boxes.pop(), found.closes, lambda: found.least, lambda y: None, _PATIENT, limits
+            boxes.pop(),
+            found.closes,
+            found.closes,
+            lambda: found.least,
+            lambda y: None,
+            _PATIENT,
+            limits,
         )
         if box.stopped is not None:
             return False

@@ -27,7 +27,7 @@ from mapreroot.decomposition import (
 )
 from mapreroot.exact.cycle_nodes import Box, CycleNodes
 from mapreroot.exact.enumeration import enumerate_map
-from mapreroot.exact.local_search import find, improve
+from mapreroot.exact.local_search import anneal, find, improve
 from mapreroot.exact.semidefinite import Multipliers, SdpBound, sdp_bound
 from mapreroot.exact.semidefinite_nodes import carried, hyperplane_roundings, splitting_pair
 from mapreroot.limits import Limits, StopReason
@@ -46,9 +46,11 @@ _SMALL = 20
 # with this many edges a vertex when the cycle LP is slow to close the gap; with more vertices
 # the eigenvalue decompositions take too long.
 _DENSE, _HALF_DENSE, _EIGEN_VERTICES = 0.3, 4.0, 400
+# Up to this size an annealing run takes some hundredths of a second.
+_ANNEALED = 3000
 # How much of what is left five rounds of separation must close: while a semidefinite bound is
 # waiting, and while there is only branching.
-_IMPATIENT, _PATIENT = 0.4, 0.02
+_IMPATIENT, _PATIENT = 0.4, 0.005
 # When a box ties this share of the vertices, a smaller model with its own LP is worth the start.
 _RESTART = 0.5
 
@@ -103,6 +105,10 @@ class _Incumbent:
     def closes(self, bound: float) -> bool:
         """Whether nothing under this bound is worth a look."""
         return self.rounded(bound) <= self.score + self.slack
+
+    def excludes(self, bound: float) -> bool:
+        """Whether nothing under this bound scores more than the incumbent, slack or not."""
+        return self.rounded(bound) <= self.score
 
     def enough(self) -> float:
         """Give a bound that closes a node, nearly the largest."""
@@ -207,6 +213,7 @@ class _Tree:
             if self._close(node.bound):
                 continue
             self.nodes += 1
+            self._look_elsewhere()
             self._expand(node)
             if self.stopped is not None:
                 self._push(node)
@@ -214,6 +221,12 @@ class _Tree:
             if self.on_progress is not None:
                 self.on_progress(self.incumbent.score, self._bound(), self.nodes)
         return SearchResult(self.incumbent.y, self._bound(), self.stopped, self.nodes)
+
+    def _look_elsewhere(self) -> None:
+        """Anneal once more: beside a node's bound this costs nothing, and it may end the search."""
+        uprooted = self.incumbent.uprooted
+        if self.nodes > 1 and uprooted.n_vertices <= _ANNEALED:
+            self.incumbent.offer(anneal(uprooted, self.seed + self.nodes, self.limits, sweeps=500))
 
     def _bound(self) -> float:
         there = [self.closed, *(node.bound for node in self.open[:1])]
@@ -318,6 +331,7 @@ class _Tree:
         found = relaxation.bound(
             box,
             incumbent.closes,
+            incumbent.excludes,
             incumbent.enough,
             lambda y: self._offer(node.way, y),
             _IMPATIENT if waiting else _PATIENT,

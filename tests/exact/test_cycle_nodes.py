@@ -42,7 +42,10 @@ def random_box(seed, uprooted, differ):
 
 
 def bounded(nodes, box, cutoff):
-    return nodes.bound(box, lambda b: b <= cutoff, lambda: cutoff, lambda y: None, 0.02, Limits())
+    def closes(bound):
+        return bound <= cutoff
+
+    return nodes.bound(box, closes, closes, lambda: cutoff, lambda y: None, 0.02, Limits())
 
 
 @settings(max_examples=25)
@@ -127,8 +130,11 @@ def test_ties_are_the_components_of_what_is_fixed(seed, n):
 def test_no_time_stops_with_a_true_bound(seed):
     uprooted = random_model(seed, 8)
     nodes = CycleNodes(uprooted)
-    found = nodes.bound(
-        nodes.whole, lambda b: False, lambda: 0.0, lambda y: None, 0.02, Limits(seconds=0.0)
-    )
+    limits = Limits(seconds=0.0)
+
+    def never(bound):
+        return False
+
+    found = nodes.bound(nodes.whole, never, never, lambda: 0.0, lambda y: None, 0.02, limits)
     assert found.stopped == "time"
     assert found.bound >= assignments(uprooted)[2].max()

@@ -166,6 +166,19 @@ def test_a_gap_is_absolute():
     assert optimum <= found.bound <= uprooted.score(found.y) + 0.1 + 1e-9
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_gap_leaves_a_true_bound(seed, monkeypatch):
+    monkeypatch.setattr(module, "_DENSE", np.inf)
+    monkeypatch.setattr(module, "_HALF_DENSE", np.inf)
+    monkeypatch.setattr(module, "_SMALL", 3)
+    # A poor start, so that the optimum may be among what the gap cuts off.
+    monkeypatch.setattr(module, "find", lambda uprooted, *_: np.zeros(uprooted.n_vertices))
+    uprooted = complete(12, seed)
+    found = search(uprooted, gap=0.5)
+    assert found.bound >= enumerate_map(uprooted).bound - 1e-9
+    assert found.bound <= uprooted.score(found.y) + 0.5 + 1e-9
+
+
 def test_the_start_is_never_lost():
     uprooted = torus(10, 7)
     best = search(uprooted).y
