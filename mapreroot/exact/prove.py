@@ -7,7 +7,7 @@ optimum known, that takes about the time of the solve.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -37,7 +37,12 @@ __all__ = ["prove"]
 Ints = npt.NDArray[np.int64]
 
 _SMALL = 11  # vertices that are tried out one by one
-_DENSE = 4.0  # edges a vertex from which on the semidefinite bound is the better one
+# Edges a vertex from which on the semidefinite bound is tried, share of all pairs from which on
+# the cycle relaxation is not, and vertices up to which eigenvalues are cheap; as in `search`.
+_HALF_DENSE, _DENSE, _EIGEN_VERTICES = 4.0, 0.3, 400
+_PATIENCE = 20.0  # of the semidefinite bound: here the gap is known to close
+
+_Bounded = tuple[Argument, tuple[int, int]]  # an argument, and the pair to branch on
 
 
 def prove(
@@ -131,13 +136,12 @@ class _Prover:
         if self.limits.reason() is not None:  # one flow, LOC, is what there is always time for
             ends, sizes = model.edges.ravel(), np.repeat(np.abs(model.weights), 2)
             return flow_argument(graph, int(names[np.bincount(ends, sizes).argmax()]))
-        dense = model.m >= _DENSE * model.n_vertices
-        argument, pair = (self.semidefinite if dense else self.cycles)(graph, target, model, names)
-        missing = bound_of(graph, argument) - target
         enough = max(self.slack, Fraction(TOL * float(np.abs(model.weights).max())))
-        if missing <= 2 * self.scale * enough or not self.branch:
-            return argument
-        if self.limits.reason() is not None:
+        for method in self.relaxations(model):
+            argument, pair = method(graph, target, model, names)
+            if bound_of(graph, argument) - target <= 2 * self.scale * enough:
+                return argument
+        if not self.branch or self.limits.reason() is not None:
             return argument
         u, v = (int(names[end]) for end in pair)
         cases: Argument = {"by": "cases", "pair": [u, v]}
@@ -148,9 +152,20 @@ class _Prover:
             cases[name] = {"by": "steps", "steps": steps, "then": self.block(case, target)}
         return cases
 
+    def relaxations(self, model: UprootedModel) -> list[Callable[..., _Bounded]]:
+        """Say which relaxations to try on a model, as `search` does."""
+        N = model.n_vertices
+        if model.m < _HALF_DENSE * N or N > _EIGEN_VERTICES:
+            return [self.cycles]
+        return (
+            [self.semidefinite]
+            if 2 * model.m >= _DENSE * N**2
+            else [self.cycles, self.semidefinite]
+        )
+
     def cycles(
         self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
-    ) -> tuple[Argument, tuple[int, int]]:
+    ) -> _Bounded:
         """Bound by cycle inequalities; and where they hesitate most about a heavy edge."""
         lower = float(Fraction(target) / (2 * self.scale))
         relaxation = solve_cycle_lp(model, lower=lower, limits=self.limits)
@@ -161,11 +176,11 @@ class _Prover:
 
     def semidefinite(
         self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
-    ) -> tuple[Argument, tuple[int, int]]:
+    ) -> _Bounded:
         """Bound by the semidefinite relaxation; and the pair that it decides least."""
         unit = Fraction(1, 2 * self.scale)
         enough = float((target + Fraction(999, 1000) * graph.step()) * unit)
-        found = sdp_bound(model, lower=enough, limits=self.limits)
+        found = sdp_bound(model, lower=enough, limits=self.limits, hope=_PATIENCE)
         dual = found.multipliers
         rows = []
         for y, codes in zip(dual.weights.tolist(), dual.rows.tolist(), strict=True):
