@@ -21,7 +21,7 @@ from mapreroot.exact.search import search
 from mapreroot.limits import Limits, interruptible
 from mapreroot.marginals.max_product import elimination_order, max_product
 from mapreroot.model import TOL, Model, UprootedModel
-from mapreroot.relaxations.clamped_roof_duals import clamped_roof_duals
+from mapreroot.relaxations.clamped_roof_duals import clamped_cycle_bounds, clamped_roof_duals
 from mapreroot.rerooting import uproot
 
 __all__ = ["MaxMarginals", "max_marginals"]
@@ -80,7 +80,7 @@ class MaxMarginals:
 def max_marginals(
     model: Model,
     *,
-    relaxation: Literal["loc", "tri"] = "loc",
+    bound: Literal["loc", "tri", "search"] = "tri",
     nodes: int | None = 100,
     time_limit: float | None = None,
     entries: int = 2**24,
@@ -90,14 +90,15 @@ def max_marginals(
     Parameters
     ----------
     model : Model
-    relaxation : {"loc", "tri"}
-        What bounds the scores in a block for which nothing below is exact: LOC for all vertices
-        at once, or a search for each that starts from TRI and is often exact.
+    bound : {"loc", "tri", "search"}
+        What bounds the scores in a block for which nothing below is exact: LOC, by one flow for
+        all vertices; TRI, by one linear program and a few flows; or a search for each vertex and
+        value that is still open, which is exact where it ends.
     nodes : int, optional
-        Limit on the nodes of each search: for the optimum of such a block, and for "tri" with
-        each of its vertices clamped. 0 leaves the relaxation.
+        Limit on the nodes of each search: for the optimum of such a block, and for "search"
+        with each of its vertices clamped. 0 leaves the relaxation.
     time_limit : float, optional
-        Seconds of wall time for all searches.
+        Seconds of wall time for all searches and linear programs.
     entries : int
         Numbers that a table of dynamic programming may have.
 
@@ -109,7 +110,7 @@ def max_marginals(
     Raises
     ------
     ModelError
-        For a negative limit, or an unknown relaxation.
+        For a negative limit, or an unknown ``bound``.
     SolverError
         If a solver under it fails.
 
@@ -131,7 +132,8 @@ def max_marginals(
        else by wider elimination, up to ``entries``.
     3. A block for which none of these fits gets intervals: branch and bound for an optimum or,
        at the limits, a bound on it (TRI); local search with each vertex held at its other value
-       from below, and from above LOC with it held there, all from one flow, or TRI.
+       from below, and from above LOC with it held there, all from one flow
+       (`mapreroot.relaxations.clamped_roof_duals`), made as tight as TRI by multipliers.
     4. The differences of the blocks on the way to vertex 0 combine by maxima.
 
     Weller (2016), sections 3 and 5, block by block; Kohli and Torr (2006) for the margins.
@@ -145,14 +147,14 @@ def max_marginals(
     >>> np.exp(result.margin).round(4).tolist()
     [1.25, 1.6667]
     """
-    if relaxation not in ("loc", "tri"):
-        raise ModelError(f"relaxation is {relaxation!r}: expected 'loc' or 'tri'")
+    if bound not in ("loc", "tri", "search"):
+        raise ModelError(f"bound is {bound!r}: expected 'loc', 'tri' or 'search'")
     for name, value in (("nodes", nodes), ("time_limit", time_limit), ("entries", entries)):
         if value is not None and not value >= 0:
             raise ModelError(f"{name} is {value}: expected a number of at least 0")
     uprooted = uproot(model)
     start = np.concatenate([[0], satisfying(model.forbidden, model.n)]).astype(np.int8)
-    ask = _Request(relaxation, Limits(time_limit, nodes), entries)
+    ask = _Request(bound, Limits(time_limit, nodes), entries)
     plan = elimination_order(uprooted, 0, min(entries, _narrow(uprooted)))
     if plan is not None:
         y, below = max_product(uprooted, 0, plan)
@@ -175,7 +177,7 @@ def max_marginals(
 class _Request:
     """What a block may cost."""
 
-    relaxation: str
+    bound: str
     limits: Limits
     entries: int
 
@@ -294,9 +296,13 @@ def _enclosed(part: UprootedModel, gate: int, start: Bits | None, ask: _Request)
     y, below = detours(part, gate, found.y)
     score = part.score(y)
     low = score + below
-    bounds = np.minimum(clamped_roof_duals(part, gate), max(found.bound, score))
+    if ask.bound == "loc":
+        bounds = clamped_roof_duals(part, gate)
+    else:
+        bounds = clamped_cycle_bounds(part, gate, ask.limits)
+    bounds = np.minimum(bounds, max(found.bound, score))
     tiny = TOL * float(np.abs(part.weights).max())
-    if ask.relaxation == "tri":
+    if ask.bound == "search":
         y = _clamped_searches(part, gate, y, low, bounds, tiny, ask)
         score = part.score(y)
     rest = np.arange(part.n_vertices) != gate

@@ -20,12 +20,13 @@ from mapreroot.exact.cut_margins import cut_margins
 from mapreroot.exact.detours import detours
 from mapreroot.marginals.max_product import elimination_order, max_product
 from mapreroot.max_marginals import MaxMarginals, max_marginals
-from mapreroot.relaxations.clamped_roof_duals import clamped_roof_duals
+from mapreroot.relaxations.clamped_roof_duals import clamped_cycle_bounds, clamped_roof_duals
 from mapreroot.relaxations.roof_duality import roof_dual
+from mapreroot.relaxations.tri import tri
 
 Floats = npt.NDArray[np.float64]
 module = importlib.import_module("mapreroot.max_marginals")
-ROUTES = ("whole", "blocks", "flow", "bounds", "first bounds", "searches")
+ROUTES = ("whole", "blocks", "flow", "loc", "tri", "first tri", "search")
 
 
 def brute(model: Model) -> Floats:
@@ -47,9 +48,9 @@ def by_route(model: Model, route: str) -> MaxMarginals:
             patch.setattr(module, "balanced_rooting", lambda *_: None)
         return max_marginals(
             model,
-            relaxation="tri" if route == "searches" else "loc",
+            bound="tri" if route in ("flow", "first tri") else route,  # type: ignore[arg-type]
             entries=0,
-            nodes=0 if route == "first bounds" else None,
+            nodes=0 if route == "first tri" else None,
         )
 
 
@@ -72,7 +73,7 @@ def check(model: Model, result: MaxMarginals, all_exact: bool) -> None:
 @pytest.mark.parametrize("route", ROUTES)
 @given(model=strategies.models() | strategies.models(potentials=strategies.finite_floats))
 def test_any_model_by_any_route(model: Model, route: str) -> None:
-    check(model, by_route(model, route), all_exact=route in ("whole", "blocks", "searches"))
+    check(model, by_route(model, route), all_exact=route in ("whole", "blocks", "search"))
 
 
 @given(model=strategies.planted_balanced())
@@ -128,7 +129,7 @@ def test_thousands_of_models() -> None:
             W = np.abs(W) * (1 - 2 * apart)
         model = Model(theta, pairs, W)
         for route in ROUTES:
-            check(model, by_route(model, route), route in ("whole", "blocks", "searches"))
+            check(model, by_route(model, route), route in ("whole", "blocks", "search"))
 
 
 def test_an_image_agrees_with_one_solve_for_each_label() -> None:
@@ -152,24 +153,27 @@ def test_a_hard_grid_has_intervals_that_enclose_the_truth() -> None:
     )
     true = max_marginals(signs)
     assert true.exact.all()
-    loose = by_route(signs, "first bounds")
-    tight = by_route(signs, "bounds")
+    loose = by_route(signs, "loc")
+    tight = by_route(signs, "tri")
     for found in (loose, tight):
         assert (found.scores_low <= true.scores_low + 1e-9).all()
         assert (found.scores_high >= true.scores_high - 1e-9).all()
         assert (found.margin <= true.margin + 1e-9).all()
     assert tight.score == pytest.approx(true.score)
-    assert tight.scores_high.sum() <= loose.scores_high.sum() + 1e-9
+    # LOC proves no label here, TRI most of them.
+    assert (tight.scores_high <= loose.scores_high + 1e-9).all()
+    assert (loose.margin > 0).mean() < 0.1
+    assert (tight.margin > 0).mean() > 0.6
     # Local search from each flip finds most of the second-best assignments, TRI proves them.
     assert (tight.scores_low >= true.scores_low - 1e-9).mean() > 0.7
-    proved = by_route(signs, "searches")
+    proved = by_route(signs, "search")
     assert proved.exact.all()
     np.testing.assert_allclose(proved.scores_low, true.scores_low, atol=1e-8)
 
 
-def test_unknown_relaxation() -> None:
-    with pytest.raises(ModelError, match="relaxation is 'qp'"):
-        max_marginals(Model([1.0], [], []), relaxation="qp")  # type: ignore[arg-type]
+def test_unknown_bound() -> None:
+    with pytest.raises(ModelError, match="bound is 'qp'"):
+        max_marginals(Model([1.0], [], []), bound="qp")  # type: ignore[arg-type]
 
 
 def test_margins_and_marginals_answer_different_questions() -> None:
@@ -282,6 +286,21 @@ def test_clamped_roof_duals_are_roof_duals_of_contracted_models(
                 assert bounds[v, a] == pytest.approx(one, abs=1e-7)
 
 
+@given(uprooted=strategies.uprooted_models(min_vertices=2), root=st.integers(0, 1))
+def test_clamped_cycle_bounds_hold_and_are_as_tight_as_tri(
+    uprooted: UprootedModel, root: int
+) -> None:
+    bounds = clamped_cycle_bounds(uprooted, root)
+    assert (bounds <= clamped_roof_duals(uprooted, root) + 1e-9).all()
+    assert bounds.max() <= tri(uprooted).bound + 1e-6
+    ys = assignments(uprooted.n_vertices)
+    scores = np.array([uprooted.score(z) for z in ys])
+    for v in range(uprooted.n_vertices):
+        for a in (0, 1):
+            held = scores[(ys[:, v] ^ ys[:, root]) == a]
+            assert bounds[v, a] >= held.max(initial=-math.inf) - 1e-9
+
+
 def test_clamping_at_no_vertex() -> None:
     with pytest.raises(ModelError, match="no vertex 3"):
         clamped_roof_duals(UprootedModel(3, [], []), 3)
@@ -330,6 +349,6 @@ def test_hard_constraints_choose_a_start_that_satisfies_them() -> None:
     pairs = list(itertools.combinations(range(n), 2))
     rows = [(i, 1, j, 1) for i, j in pairs if (i + j) % 3]
     model = Model(rng.normal(size=n) + 2, pairs, rng.normal(size=len(pairs)), forbidden=rows)
-    result = by_route(model, "first bounds")
+    result = by_route(model, "first tri")
     assert math.isfinite(result.score)
     assert uproot(model).score(np.insert(result.x, 0, 0)) == result.score
