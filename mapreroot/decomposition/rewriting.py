@@ -42,8 +42,12 @@ class Graph(NamedTuple):
 
 STEPS, STACKED, POSTPONED, STAMP = range(4)
 
-FREE, TIED, MAJORITY, DROPPED, GIVEN = range(5)
+# Of type int64: a kernel is compiled anew for each Python number that it is given.
+NONE, FREE, TIED, MAJORITY, DROPPED, GIVEN = np.arange(-1, 5)
 """The kinds of steps; `mapreroot.decomposition.Step` says what they mean."""
+
+# For what only kernels call: without what Python would need to call it, it compiles faster.
+_inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @njit(cache=True)
@@ -92,7 +96,7 @@ def rewrite(graph: Graph, ties: Ints, floor: float, eliminate: bool) -> None:
     n, count = len(ties), graph.counters
     for u in range(n):
         if ties[u] >= 0:
-            _log(graph, GIVEN, u, ties[u], -1, -1)
+            _log(graph, GIVEN, u, ties[u], NONE, NONE)
             _merge(graph, u, ties[u] >> 1, (ties[u] & 1) == 1)
     if eliminate:
         for u in range(n):
@@ -121,14 +125,14 @@ def rewrite(graph: Graph, ties: Ints, floor: float, eliminate: bool) -> None:
                     graph.changes[u] = graph.degree[u]
 
 
-@njit(cache=True)
+@_inner
 def _visit(graph: Graph, u: int, floor: float, eliminate: bool) -> None:
     """Read the edges of u and apply the rule that fits, if any."""
     heaviest, high, low = _read(graph, u, floor)
     if not eliminate:
         return
     if graph.degree[u] == 0:
-        _log(graph, FREE, u, -1, -1, -1)
+        _log(graph, FREE, u, NONE, NONE, NONE)
         graph.degree[u] = -1
         return
     e = heaviest >> 1
@@ -138,13 +142,13 @@ def _visit(graph: Graph, u: int, floor: float, eliminate: bool) -> None:
     if a > high or (a == high and b >= low):
         v, flip = graph.to[heaviest], graph.W[e, 0] < 0
         gone, kept = (v, u) if graph.degree[u] > graph.degree[v] else (u, v)
-        _log(graph, TIED, gone, 2 * kept + flip, -1, -1)
+        _log(graph, TIED, gone, 2 * kept + flip, NONE, NONE)
         _merge(graph, gone, kept, flip)
     elif graph.degree[u] == 3:
         _star_triangle(graph, u)
 
 
-@njit(cache=True)
+@_inner
 def _read(graph: Graph, u: int, floor: float) -> tuple[int, float, float]:
     """Tidy the list of u: sum parallel edges, drop dead ones and noise.
 
@@ -179,7 +183,7 @@ def _read(graph: Graph, u: int, floor: float) -> tuple[int, float, float]:
             a, b = -a, -b
         if a <= floor:
             if a > 0:
-                _log(graph, DROPPED, u, 2 * to[h] + (W[e, 0] < 0), -1, -1)
+                _log(graph, DROPPED, u, 2 * to[h] + (W[e, 0] < 0), NONE, NONE)
             _remove(graph, h, u, to[h])
             if before < 0:
                 graph.first[u] = after
@@ -202,7 +206,7 @@ def _read(graph: Graph, u: int, floor: float) -> tuple[int, float, float]:
     return heaviest, high, low
 
 
-@njit(cache=True)
+@_inner
 def _merge(graph: Graph, gone: int, kept: int, flip: bool) -> None:
     """Substitute y_gone = y_kept XOR flip."""
     to, W = graph.to, graph.W
@@ -224,7 +228,7 @@ def _merge(graph: Graph, gone: int, kept: int, flip: bool) -> None:
     _touch(graph, kept)
 
 
-@njit(cache=True)
+@_inner
 def _star_triangle(graph: Graph, u: int) -> None:
     """Replace u and its three edges, none of them heavy, by a triangle on its neighbours."""
     to, W = graph.to, graph.W
@@ -260,7 +264,7 @@ def _star_triangle(graph: Graph, u: int) -> None:
         _touch(graph, end[k])
 
 
-@njit(cache=True)
+@_inner
 def _link(graph: Graph, h: int, v: int) -> None:
     """Put a half-edge into the list of v."""
     graph.following[h] = graph.first[v]
@@ -268,7 +272,7 @@ def _link(graph: Graph, h: int, v: int) -> None:
     graph.degree[v] += 1
 
 
-@njit(cache=True)
+@_inner
 def _remove(graph: Graph, h: int, u: int, v: int) -> None:
     graph.to[h] = -1
     graph.to[h ^ 1] = -1
@@ -277,7 +281,7 @@ def _remove(graph: Graph, h: int, u: int, v: int) -> None:
     _touch(graph, v)
 
 
-@njit(cache=True)
+@_inner
 def _touch(graph: Graph, v: int) -> None:
     """Note a change at v, and that it must be visited."""
     count = graph.counters
@@ -288,7 +292,7 @@ def _touch(graph: Graph, v: int) -> None:
         count[STACKED] += 1
 
 
-@njit(cache=True)
+@_inner
 def _log(graph: Graph, kind: int, u: int, a: int, b: int, c: int) -> None:
     k = graph.counters[STEPS]
     graph.steps[k, 0], graph.steps[k, 1] = kind, u
@@ -296,13 +300,13 @@ def _log(graph: Graph, kind: int, u: int, a: int, b: int, c: int) -> None:
     graph.counters[STEPS] = k + 1
 
 
-@njit(cache=True)
+@_inner
 def _gain(graph: Graph, high: float, low: float) -> None:
     c = graph.constant
     c[0], c[1] = _sum(c[0], c[1], high, low)
 
 
-@njit(cache=True)
+@_inner
 def _sum(a: float, b: float, c: float, d: float) -> tuple[float, float]:
     """Add the double-double numbers (a, b) and (c, d): relative error below 2^-104."""
     s, e = _two_sum(a, c)
@@ -312,7 +316,7 @@ def _sum(a: float, b: float, c: float, d: float) -> tuple[float, float]:
     return high, low
 
 
-@njit(cache=True)
+@_inner
 def _two_sum(a: float, b: float) -> tuple[float, float]:
     """Add two floats; the second number is the exact error of the first (Knuth)."""
     s = a + b

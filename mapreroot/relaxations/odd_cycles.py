@@ -45,6 +45,10 @@ MAX_TRIANGLES = 30_000_000
 CHOICES = 64
 
 
+# For what only kernels call: without what Python would need to call it, it compiles faster.
+_inner = nb.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 class Graph(NamedTuple):
     """Adjacency by vertex: arcs start[v]:start[v + 1] go to ``head`` along ``edge``."""
 
@@ -120,8 +124,9 @@ def adjacency(n: int, u: Ints, v: Ints, edge: Ints) -> Graph:
     for k in range(len(u)):
         start[u[k] + 1] += 1
         start[v[k] + 1] += 1
-    start = np.cumsum(start)
-    at = start[:-1].copy()
+    for i in range(n):
+        start[i + 1] += start[i]
+    at = start.copy()
     head = np.empty(2 * len(u), np.int64)
     by = np.empty(2 * len(u), np.int64)
     for k in range(len(u)):
@@ -245,7 +250,10 @@ def from_vertices(
         found = _shortest(view, s, penalty, erased, search, pool)
         erased[s] = found == 0
         for _ in range(min(each, found)):
-            c = np.argmin(search.total[:found])
+            c = 0
+            for other in range(1, found):
+                if search.total[other] < search.total[c]:
+                    c = other
             search.total[c] = np.inf
             steps = _trace(view, c, point, search)
             _collect(point, steps, search, pool)
@@ -261,11 +269,11 @@ def from_edges(
             return
         u, v = point.ends[0, e], point.ends[1, e]
         search.walk[0, 0], search.walk[0, 1], search.walk[0, 2] = u, e, 1 - view.twist[e]
-        steps = _tree_path(v, u, view.forest, point.d, search.walk, 1)
+        steps = _tree_path(v, u, view.forest, point.d, search.walk, np.int64(1))
         _collect(point, steps, search, pool)
 
 
-@nb.njit(cache=True)
+@_inner
 def _shortest(view: View, s: int, penalty: float, erased: Flags, search: Search, pool: Pool) -> int:
     """Dijkstra from s' to radius 1/2; how many closed walks shorter than 1 it chose from.
 
@@ -279,7 +287,7 @@ def _shortest(view: View, s: int, penalty: float, erased: Flags, search: Search,
     found = 0
     dist[2 * s], seen[2 * s], search.prev[2 * s] = 0.0, now, -1
     search.key[0], search.node[0] = 0.0, 2 * s
-    size = 1
+    size = np.int64(1)  # a plain 1 would compile `_pop` a second time
     while size > 0:
         at, x = search.key[0], search.node[0]
         size = _pop(search.key, search.node, size)
@@ -314,7 +322,7 @@ def _shortest(view: View, s: int, penalty: float, erased: Flags, search: Search,
     return found
 
 
-@nb.njit(cache=True)
+@_inner
 def _push(key: Floats, node: Ints, size: int, k: float, x: int) -> int:
     i = size
     while i > 0:
@@ -327,7 +335,7 @@ def _push(key: Floats, node: Ints, size: int, k: float, x: int) -> int:
     return size + 1
 
 
-@nb.njit(cache=True)
+@_inner
 def _pop(key: Floats, node: Ints, size: int) -> int:
     size -= 1
     k, x = key[size], node[size]
@@ -346,7 +354,7 @@ def _pop(key: Floats, node: Ints, size: int) -> int:
     return size
 
 
-@nb.njit(cache=True)
+@_inner
 def _tree_path(u: int, v: int, forest: Forest, d: Floats, walk: Ints, at: int) -> int:
     """Write the tree path from u to v into ``walk`` from ``at`` on; where it ends."""
     a, b, up = u, v, 0
@@ -367,7 +375,7 @@ def _tree_path(u: int, v: int, forest: Forest, d: Floats, walk: Ints, at: int) -
     return at + up
 
 
-@nb.njit(cache=True)
+@_inner
 def _trace(view: View, c: int, point: Point, search: Search) -> int:
     """Write the chosen closed walk, in the original graph, into ``walk``; its number of steps."""
     # Arcs from s' up to the chosen one, then over it and back along the mirrored path. The first
@@ -409,7 +417,7 @@ def _trace(view: View, c: int, point: Point, search: Search) -> int:
     return steps
 
 
-@nb.njit(cache=True)
+@_inner
 def _simple(steps: int, search: Search) -> tuple[int, int]:
     """Find a simple cycle with odd F in the closed walk: it is ``walk[i:j]``."""
     walk, mark = search.walk, search.mark
@@ -439,7 +447,7 @@ def _simple(steps: int, search: Search) -> tuple[int, int]:
     return first, last
 
 
-@nb.njit(cache=True)
+@_inner
 def _edge_between(graph: Graph, u: int, v: int) -> int:
     low, high = graph.start[u], graph.start[u + 1]
     while low < high:
@@ -453,7 +461,7 @@ def _edge_between(graph: Graph, u: int, v: int) -> int:
     return -1
 
 
-@nb.njit(cache=True)
+@_inner
 def _collect(point: Point, steps: int, search: Search, pool: Pool) -> None:
     """Split an odd closed walk at chords and keep what is violated and chordless.
 
@@ -508,7 +516,7 @@ def _collect(point: Point, steps: int, search: Search, pool: Pool) -> None:
             high += 2
 
 
-@nb.njit(cache=True)
+@_inner
 def _prefix_sums(cycles: Ints, low: int, k: int, d: Floats, search: Search) -> float:
     """Parity of F (``walk[:, 3]``) and length (``reach``) up to each vertex; the violation."""
     parity, length = 0, 0.0
@@ -520,7 +528,7 @@ def _prefix_sums(cycles: Ints, low: int, k: int, d: Floats, search: Search) -> f
     return 1.0 - length
 
 
-@nb.njit(cache=True)
+@_inner
 def _best_chord(
     graph: Graph, low: int, k: int, d: Floats, excess: float, search: Search
 ) -> tuple[int, int, int]:
@@ -552,7 +560,7 @@ def _best_chord(
     return first, last, chord
 
 
-@nb.njit(cache=True)
+@_inner
 def _keep(cycles: Ints, low: int, k: int, pool: Pool) -> None:
     """Append the cycle to the pool, unless it is there or there is no room."""
     at = pool.start[pool.size[0]]
