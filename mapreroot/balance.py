@@ -300,7 +300,7 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-@njit(cache=True)
+@njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)  # only kernels call it
 def _find(link: Ints, v: int) -> int:
     """Give 2 root + side of v, halving the path; link holds 2 parent + side to the parent."""
     side = 0
@@ -355,7 +355,7 @@ def _adjacency(n: int, edges: Ints, weights: Floats) -> tuple[Ints, Ints]:
     return start, ends
 
 
-@njit(cache=True)
+@njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)  # only kernels call it
 def _search(
     start: Ints, ends: Ints, removed: Flags, source: int, link: Ints, level: Ints, queue: Ints
 ) -> tuple[int, int]:
@@ -395,7 +395,7 @@ def _short_frustrated_cycle(start: Ints, ends: Ints, removed: Flags, first: int)
     if v < 0:
         return queue[:0]
     # A second search, from where the first one failed, closes a cycle near there.
-    level[:] = -1
+    level = np.full(n, -1, np.int64)
     v, u = _search(start, ends, removed, v, link, level, queue)
     cycle = np.empty(level[v] + level[u] + 1, np.int64)
     left, right = 0, len(cycle)
@@ -409,7 +409,10 @@ def _short_frustrated_cycle(start: Ints, ends: Ints, removed: Flags, first: int)
             cycle[right] = u
             u = link[u] >> 1
     cycle[left] = v
-    return np.concatenate((cycle[: left + 1], cycle[right:]))
+    for at in range(right, len(cycle)):
+        left += 1
+        cycle[left] = cycle[at]
+    return cycle[: left + 1]
 
 
 @njit(cache=True)

@@ -338,7 +338,7 @@ def _members(
                 vertex_start[b + 1] += 1
     for b in range(count):
         vertex_start[b + 1] += vertex_start[b]
-    last[:] = -1
+    last = np.full(count, -1, np.int64)
     size = np.zeros(count, np.int64)
     vertices = np.empty(vertex_start[count], np.int64)
     local = np.empty((len(edges), 2), np.int64)
@@ -390,7 +390,7 @@ def _align(n: int, one: Ints, other: Ints, differ: Bits) -> tuple[Ints, Bits]:
     return parent, parity
 
 
-@njit(cache=True)
+@njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)  # only kernels call it
 def _root(parent: Ints, parity: Bits, v: int) -> tuple[int, int]:
     """Find the representative of v and the parity to it, halving the path."""
     p = 0

@@ -266,7 +266,8 @@ def _tabu(
                 counts[1] = step
                 if scores[0] > scores[2] + slack[v]:
                     scores[2] = scores[0]
-                    best_y[:] = y
+                    for u in range(n):
+                        best_y[u] = y[u]
         if step - counts[1] >= patience:
             for u in range(n):
                 if y[u] != best_y[u]:
