@@ -51,7 +51,7 @@ def doctor(json: JsonOption = False) -> int:
     try:
         done.extend(self_check(engines))
     except Exception as error:  # whatever a broken installation comes up with
-        failure = f"{type(error).__name__}: {error}"
+        failure = f"{type(error).__name__}: {' '.join(str(error).split())}"
     seconds = time.perf_counter() - start
     ok = failure is None and not needed
     if json:
