@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 # d closer than this to 0 or 1 counts as decided.
 _INTEGRAL = 1e-6
 # Separation ends when this many rounds gained little.
-_ROUNDS = 5
+_ROUNDS = 10
 # Edges tried before a branch at most, tries without a better one before giving up, and tries after
 # which an edge's own history is trusted.
 _CANDIDATES, _LOOKAHEAD, _RELIABLE = 12, 4, 3
@@ -93,7 +93,7 @@ class CycleNodes:
     ) -> BoxBound:
         """Separate and round until the box is closed, nothing is violated, or little is gained.
 
-        Little is less than the ``share`` of what is left to ``enough``, in five rounds. Reduced
+        Little is less than the ``share`` of what is left to ``enough``, in ten rounds. Reduced
         costs then fix what ``excludes`` allows: whatever bound it is true of, it is true of all
         smaller ones.
         """

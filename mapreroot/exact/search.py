@@ -48,9 +48,9 @@ _SMALL = 20
 _DENSE, _HALF_DENSE, _EIGEN_VERTICES = 0.3, 4.0, 400
 # Up to this size an annealing run takes some hundredths of a second.
 _ANNEALED = 3000
-# How much of what is left five rounds of separation must close: while a semidefinite bound is
+# How much of what is left ten rounds of separation must close: while a semidefinite bound is
 # waiting, and while there is only branching.
-_IMPATIENT, _PATIENT = 0.4, 0.005
+_IMPATIENT, _PATIENT = 0.64, 0.005
 # When a box ties this share of the vertices, a smaller model with its own LP is worth the start.
 _RESTART = 0.5
 
