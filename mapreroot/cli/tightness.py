@@ -104,11 +104,12 @@ def _sample(text: str, n_vertices: int, seed: int) -> list[int] | None:
 
 def _print(report: TightnessReport, path: str, spread: dict[str, Any] | None) -> None:
     words = {True: "tight", False: "not tight", None: "tightness not known"}
-    proved = "" if report.bound == report.score else f" (at most {shown(report.bound)})"
+    proved = report.answer.status == "optimal"
+    at_most = "" if proved else f" (at most {shown(report.bound)})"
     print_table(
         {
             "file": path,
-            "MAP": shown(report.score) + proved,
+            "MAP": shown(report.score) + at_most,
             "LOC": f"{shown(report.loc)} at root 0: {words[report.loc_tight]}",
             "best LOC": f"{shown(report.best_loc)} at root {report.best_root}: "
             f"{words[report.best_loc_tight]}",
