@@ -21,6 +21,9 @@ Argument = dict[str, Any]
 _MOST = 2**61
 """OR-tools counts in int64; a flow of this size leaves room for its sums."""
 
+_SCALE_BITS, _VECTOR_BITS = 110, 20
+"""Of the numbers in a semidefinite argument, and of the vector that shows what it spares."""
+
 _BITS = 60
 """Multipliers are written as integers over a power of two, the largest with this many bits."""
 
@@ -158,13 +161,13 @@ def semidefinite_argument(
     rows : iterable of (multiplier, vertices, signs)
         Of the inequalities sum b_i b_j s_i s_j >= (1 - k) / 2, with s = +-1 and i < j.
     shift : ndarray, shape (N,)
-        Of the diagonal, for P's quadratic form without one; raised here as far as it takes to
-        make the slack matrix positive definite.
+        Of the diagonal, for P's quadratic form without one; moved here to where the slack matrix
+        is just positive definite.
     """
     N = len(vertices)
     place = {v: k for k, v in enumerate(vertices)}
     most = max((size_of(w) for _, _, w in graph.edges()), default=1)
-    scale = 2 ** max(0, 40 - math.ceil(math.log2(most)))
+    scale = 2 ** max(0, _SCALE_BITS - math.ceil(math.log2(most)))
     written = [
         [math.floor(Fraction(float(y)) / unit * scale), list(members), list(signs)]
         for y, members, signs in rows
@@ -177,11 +180,17 @@ def semidefinite_argument(
         at = [place[v] for v in members]
         A[np.ix_(at, at)] -= 2.0 * multiplier * np.outer(signs, signs)
     np.fill_diagonal(A, 4.0 * scale * float(1 / unit) * shift)
-    values = np.linalg.eigvalsh(A)
+    # Sparing the assignment that the lowest eigenvector shows lifts that eigenvalue to the next.
+    values, vectors = np.linalg.eigh(A)
     size = float(np.abs(values).max(initial=1.0))
-    raised = A.diagonal() / 4 + max(0.0, -float(values.min(initial=0.0))) / 4 + size * 1e-13
-    whole = [math.ceil(value) for value in raised.tolist()]
-    np.fill_diagonal(A, 4.0 * np.array(whole, dtype=np.float64))
+    vector = np.rint(vectors[:, 0] * 2.0**_VECTOR_BITS)
+    lift = float(values[1] - values[0]) if N > 1 else 0.0
+    spare = math.floor(lift / (4 * 4.0**_VECTOR_BITS))
+    A += 4.0 * spare * np.outer(vector, vector)
+    lowest = float(np.linalg.eigvalsh(A)[0])
+    inside = A.diagonal() - 4.0 * spare * vector**2
+    whole = [math.ceil(value) for value in ((inside - lowest) / 4 + size * 1e-13).tolist()]
+    np.fill_diagonal(A, 4.0 * np.array(whole, dtype=np.float64) + 4.0 * spare * vector**2)
     # The factor's entries get some 50 bits: its product is then off by less than A's own rounding.
     grid = 2 ** max(0, 50 - math.ceil(math.log2(size) / 2))
     factor = np.linalg.cholesky(A + np.eye(N) * size * 1e-14) * grid
@@ -192,5 +201,6 @@ def semidefinite_argument(
         "vertices": list(vertices),
         "shift": whole,
         "rows": written,
+        "spare": {"multiplier": spare, "vector": [int(x) for x in vector.tolist()]},
         "factor": [[round(x) for x in factor[k, : k + 1].tolist()] for k in range(N)],
     }

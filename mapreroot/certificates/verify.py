@@ -311,6 +311,10 @@ def _by_semidefinite(graph: ExactGraph, proof: Mapping[str, Any], where: str) ->
     the form. What is then subtracted from the shifts' diagonal, A, is nearly R R': no eigenvalue
     of A is below minus the largest absolute row sum of A - R R'. All numbers are integers over
     ``scale``, those of R over ``grid``, and A is four times what was said.
+
+    One assignment may be spared, with its complement: all others have a sign unlike that of a
+    vector v, so abs(v's) <= t = sum abs(v) - 2 min abs(v), and adding a multiple of t^2 - (v's)^2
+    only raises the form for them. The bound is then the larger of theirs and the spared one's P.
     """
     scale, grid, vertices = int(proof["scale"]), int(proof["grid"]), proof["vertices"]
     if scale <= 0 or grid <= 0:
@@ -344,14 +348,30 @@ def _by_semidefinite(graph: ExactGraph, proof: Mapping[str, Any], where: str) ->
         for (i, a), (j, b) in itertools.combinations(at, 2):
             A[j][i] -= 2 * multiplier * a * b
         bound += multiplier * Fraction(len(members) - 1, 2)
-    error: list[Number] = [0] * N
     for j in range(N):
         A[j][j] = 4 * shift[j]
+    spared: Number | None = None
+    if "spare" in proof:
+        multiplier, vector = proof["spare"]["multiplier"], proof["spare"]["vector"]
+        if len(vector) != N or not all(type(x) is int for x in [multiplier, *vector]):
+            raise RefusedError(f"{where}.spare: expected {N} integers and an integer multiplier")
+        if multiplier < 0:
+            raise RefusedError(f"{where}.spare: the multiplier {multiplier} is negative")
+        most = sum(map(abs, vector)) - 2 * min(map(abs, vector), default=0)
+        bound += multiplier * most**2
+        for j in range(N):
+            for i in range(j + 1):
+                A[j][i] += 4 * multiplier * vector[i] * vector[j]
+        sides = {v: int(x > 0) for v, x in zip(vertices, vector, strict=True)}
+        spared = graph.value([sides.get(v, 0) for v in range(len(graph.weight))])
+    error: list[Number] = [0] * N
+    for j in range(N):
         for i in range(j + 1):
             off = size_of(A[j][i] * grid**2 - sum(map(operator.mul, R[j], R[i])))
             error[j] += off
             error[i] += off if i != j else 0
-    return _over(bound + Fraction(N * max(error, default=0), 4 * grid**2), scale)
+    others = _over(bound + Fraction(N * max(error, default=0), 4 * grid**2), scale)
+    return others if spared is None else max(others, spared)
 
 
 def _by_cases(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:

@@ -129,6 +129,33 @@ def test_a_semidefinite_slack_proves_the_triangle_exactly():
     assert checked.exact_gap == 0
 
 
+def test_one_assignment_can_be_spared():
+    # Without rows A = 2 off the diagonal. Sparing (0, 1, 1) with v = (-1, 1, 1), t = 1, adds 4 v v'
+    # to A / 4 and lets all others be bounded by their own.
+    spare = {"multiplier": 1, "vector": [-1, 1, 1]}
+    factor = [[6], [0, 6], [0, 0, 6]]
+    proof = semidefinite(rows=[], shift=[9, 9, 9], spare=spare, factor=factor)
+    weak = Model([0, 0, 0], [(0, 1), (1, 2), (0, 2)], [-2.0, -2.0, -3.0])
+    checked = verify(weak, certificate(weak, [0, 1, 1], 99.0, proof))
+    assert checked, checked.failure
+    assert checked.bound >= 2.5
+
+
+@pytest.mark.parametrize(
+    "spare",
+    [
+        {"multiplier": -1, "vector": [1, 1, 1]},
+        {"multiplier": 1, "vector": [1, 1]},
+        {"multiplier": 0.5, "vector": [1, 1, 1]},
+        {"multiplier": 1, "vector": [1, 1, 0.5]},
+        {"multiplier": 1},
+    ],
+)
+def test_a_wrong_spare_is_refused(spare):
+    tampered = certificate(TRIANGLE, [0, 1, 0], 99.0, semidefinite(spare=spare))
+    assert re.search(r"spare|malformed", verify(TRIANGLE, tampered).failure)
+
+
 def test_a_factor_that_misses_costs_what_it_misses():
     # Without the row, A = 4 (shift on the diagonal) + 2 off it is positive definite for shift 1.
     eye = {"shift": [1, 1, 1], "rows": [], "factor": [[2], [1, 2], [1, 1, 1]]}
@@ -287,6 +314,9 @@ def proofs(draw, vertices, depth=2):
         factor = [[draw(small) for _ in range(k + 1)] for k in range(vertices)]
         rows = [[draw(st.integers(0, 3)), draw(st.permutations(range(3))), [1, 1, draw(flip_sign)]]]
         whole = {"vertices": list(range(vertices)), "shift": shift, "factor": factor, "rows": rows}
+        if draw(st.booleans()):
+            vector = [draw(st.integers(-3, 3)) for _ in range(vertices)]
+            whole["spare"] = {"multiplier": draw(st.integers(0, 3)), "vector": vector}
         return semidefinite(**whole, grid=draw(st.integers(1, 3)))
     if kind == "steps":
         flips = st.integers(0, 1)
