@@ -44,7 +44,9 @@ def exact_score(constant: float, theta: Floats, edges: Ints, weights: Floats, bi
     ...             np.ones(3, np.int8))
     1.001
     """
-    high, low, size = _sum(constant, theta, edges, weights, bits)
+    fields = theta.view()
+    fields.setflags(write=False)  # as a model's are: one compiled signature
+    high, low, size = _sum(constant, fields, edges, weights, bits)
     error = size * (len(theta) + len(weights) + 1) * 2.0**-102
     if high + (low - error) == high + (low + error):
         return float(high + low)
