@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mapreroot import Model, log_partition, solve
-from mapreroot.clamping import clamp_and_reroot
+from mapreroot import Model, clamp_and_reroot, log_partition, solve
 
 VARIABLES = 9
 DRAWS = 12

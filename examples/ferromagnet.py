@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mapreroot import Model, log_partition
-from mapreroot.marginals import bounds, estimate_log_partition
+from mapreroot import Model, bounds, estimate_log_partition, log_partition
 
 COUPLINGS = (0.5, 1.0, 1.5, 2.0, 2.5)  # the infinite grid is critical at 2 log(1 + sqrt 2) = 1.76
 EXACT, WIDE = 12, 26

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from mapreroot import Model, marginals
-from mapreroot.max_marginals import max_marginals
+from mapreroot import Model, marginals, max_marginals
 
 ROWS, COLUMNS = 16, 64
 NOISE = 0.75

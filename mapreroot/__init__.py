@@ -5,6 +5,7 @@ from importlib.metadata import version
 from mapreroot import trees
 from mapreroot.balance import Balance, balance, balancing_set, balancing_vertices
 from mapreroot.certificates import Verification, verify
+from mapreroot.clamping import Clamping, clamp_and_reroot
 from mapreroot.errors import (
     FormatError,
     InfeasibleError,
@@ -16,7 +17,17 @@ from mapreroot.errors import (
     SolverError,
 )
 from mapreroot.formats import read_model, write_model
-from mapreroot.marginals import LogPartition, Marginals, log_partition, marginals
+from mapreroot.marginals import (
+    Bounds,
+    Estimate,
+    LogPartition,
+    Marginals,
+    bounds,
+    estimate_log_partition,
+    log_partition,
+    marginals,
+)
+from mapreroot.max_marginals import MaxMarginals, max_marginals
 from mapreroot.model import Model, UprootedModel
 from mapreroot.optima import Optima, all_optima
 from mapreroot.relax import Relaxation, relax
@@ -29,12 +40,16 @@ __version__ = version("mapreroot")
 
 __all__ = [
     "Balance",
+    "Bounds",
+    "Clamping",
+    "Estimate",
     "FormatError",
     "InfeasibleError",
     "LogPartition",
     "MapRerootError",
     "MapResult",
     "Marginals",
+    "MaxMarginals",
     "Model",
     "ModelError",
     "NotATreeError",
@@ -52,10 +67,14 @@ __all__ = [
     "balance",
     "balancing_set",
     "balancing_vertices",
+    "bounds",
     "choose_root",
+    "clamp_and_reroot",
+    "estimate_log_partition",
     "invariance",
     "log_partition",
     "marginals",
+    "max_marginals",
     "read_model",
     "relax",
     "restore_map",

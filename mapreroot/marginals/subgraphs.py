@@ -23,7 +23,7 @@ import numpy.typing as npt
 from numba import njit
 
 from mapreroot.balance import balance
-from mapreroot.decomposition import blocks
+from mapreroot.decomposition.blocks import blocks
 from mapreroot.errors import ModelError, NotBalancedError
 from mapreroot.model import Model, UprootedModel
 from mapreroot.rerooting import uproot
