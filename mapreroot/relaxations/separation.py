@@ -40,6 +40,9 @@ from mapreroot.relaxations.odd_cycles import (
 
 __all__ = ["Separator"]
 
+MANY = 1_000_000
+"""Of more violated triangles than this only so many, the most violated, are compared."""
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -96,6 +99,9 @@ class Separator:
             return Cuts.none()
         excess, kind = triangle_excess(self.triangles, d)
         found = np.flatnonzero(excess > VIOLATION)
+        if len(found) > MANY:  # sorting them all would take longer than the program they enter
+            noise = 1e-9 * np.random.default_rng(0).random(len(found))
+            found = np.sort(found[np.argpartition(-(excess[found] + noise), MANY)[:MANY]])
         odd = np.array([[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]], np.bool_)
         cuts = Cuts(
             np.arange(len(found) + 1) * 3,
