@@ -2,6 +2,7 @@ import contextlib
 import gzip
 import io
 import json
+import math
 import os
 import signal
 import subprocess
@@ -259,3 +260,15 @@ def test_the_tightness_report(triangle):
     assert run("tightness", triangle, "--roots", "x").returncode == 2
     assert run("tightness", triangle, "--roots", "9").returncode == 2
     assert run("tightness", triangle, "--invariance", "0").returncode == 2
+
+
+def test_margins_say_how_sure_each_label_is(tmp_path):
+    path = tmp_path / "pair.uai"
+    path.write_text("MARKOV\n2\n2 2\n1\n2 0 1\n\n4\n 1 5 3 4\n")
+    record = json.loads(run("solve", path, "--margins", "--json").stdout)
+    expected = {0: math.log(5 / 4), 1: math.log(5 / 3)}
+    for label, margin, exact in record["margins"]:
+        assert margin == pytest.approx(expected[label])
+        assert exact
+    assert "margin      0 0.2231435513" in run("solve", path, "--margins").stdout
+    assert json.loads(run("solve", path, "--json").stdout)["margins"] is None

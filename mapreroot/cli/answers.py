@@ -32,6 +32,7 @@ from mapreroot.cli.output import (
 from mapreroot.errors import ModelError
 from mapreroot.formats import ModelFile, write_mpe
 from mapreroot.formats.text import write_text
+from mapreroot.max_marginals import MaxMarginals, max_marginals
 from mapreroot.rerooting import uproot
 from mapreroot.roots import choose_root
 from mapreroot.solve import MapResult
@@ -72,6 +73,10 @@ def solve(
     certificate: Annotated[
         Path | None, typer.Option(help="Prove the answer, and write the proof to this file.")
     ] = None,
+    margins: Annotated[
+        bool,
+        typer.Option(help="Say how much is lost, at least, where one variable is turned."),
+    ] = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
@@ -108,12 +113,15 @@ def solve(
             continue
         if certificate is not None:
             write_text(certificate, dumps(result.certificate) + "\n")
+        sure = max_marginals(model_file.model, time_limit=left) if margins else None
         if json:
-            print_json(_record(model_file, result))
+            print_json(_record(model_file, result, sure))
         else:
             if place:
                 print()
             _print(model_file, result, whole=output is None)
+            for label, margin in (sure.margins if sure else {}).items():
+                print(f"margin      {label} {shown(margin)}")
         if output is not None:
             _write(model_file, result, output)
         if result.stopped == "interrupted":
@@ -168,7 +176,11 @@ def verify(
     return 0 if checked else 1
 
 
-def _record(file: ModelFile, result: MapResult) -> dict[str, Any]:
+def _record(file: ModelFile, result: MapResult, sure: MaxMarginals | None) -> dict[str, Any]:
+    margins = None
+    if sure is not None:
+        known = zip(sure.labels, sure.margin.tolist(), sure.exact.tolist(), strict=True)
+        margins = [[label, margin, exact] for label, margin, exact in known]
     return {
         "file": file.path,
         "format": file.format,
@@ -189,6 +201,7 @@ def _record(file: ModelFile, result: MapResult) -> dict[str, Any]:
         "nodes": result.nodes,
         "proof": result.proof,
         "assignment": [[label, value] for label, value in file.assignment(result.x).items()],
+        "margins": margins,
         "seconds": result.seconds,
     }
 
