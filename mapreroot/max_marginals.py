@@ -165,7 +165,7 @@ def max_marginals(
     x = found.y[1:] ^ found.y[0]
     score = float(model.score(x))
     low, high = score + found.low[1:], (score + found.slack) + found.high[1:]
-    margin = -found.high[np.arange(1, model.n + 1), 1 - x] - found.doubt[1:]
+    margin = -found.high[np.arange(1, model.n + 1), 1 - x] - found.doubt[1:] + 0.0  # no -0.0
     impossible = ~possible_values(model.forbidden, model.n)
     low[impossible] = high[impossible] = -math.inf
     margin[impossible[np.arange(model.n), 1 - x]] = math.inf
