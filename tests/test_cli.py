@@ -190,6 +190,8 @@ def test_convert_keeps_scores(tmp_path):
     done = run("convert", EXAMPLE, target)
     assert done.returncode == 0
     assert done.stdout == ""
+    for part in ("uai: max ln of the product", "constant", "(json)", "617 attractive, 0 repulsive"):
+        assert part in done.stderr
     assert mr.read_model(target) == mr.read_model(EXAMPLE)
 
 

@@ -18,7 +18,7 @@ from mapreroot.cli.options import (
 )
 from mapreroot.cli.output import print_json, print_table, say, shown
 from mapreroot.decomposition import components
-from mapreroot.formats import write_model
+from mapreroot.formats import find_format, write_model
 from mapreroot.rerooting import uproot
 
 __all__ = ["convert", "info"]
@@ -91,5 +91,12 @@ def convert(
     Example: mapreroot convert model.uai model.json
     """
     model_file = load(source, format, evidence, fix)
-    write_model(model_file.model, target, to)
-    say(f"{target}: {model_file.model.n} variables, {model_file.model.m} edges")
+    model = model_file.model
+    write_model(model, target, to)
+    attractive = int(np.count_nonzero(model.weights > 0))
+    rule = f"; {model_file.doubling}" if model_file.doubling else ""
+    say(
+        f"{source} ({model_file.format}: {model_file.sense} {model_file.measure}{rule}; constant "
+        f"{shown(model_file.constant)}) -> {target} ({find_format(target, to).name}): {model.n} "
+        f"variables, {model.m} edges, {attractive} attractive, {model.m - attractive} repulsive"
+    )
