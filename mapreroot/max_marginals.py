@@ -20,7 +20,7 @@ from mapreroot.exact.rooted import balanced_rooting
 from mapreroot.exact.search import search
 from mapreroot.limits import Limits, interruptible
 from mapreroot.marginals.max_product import elimination_order, max_product
-from mapreroot.model import TOL, Model, UprootedModel
+from mapreroot.model import Model, UprootedModel
 from mapreroot.relaxations.clamped_roof_duals import clamped_cycle_bounds, clamped_roof_duals
 from mapreroot.rerooting import uproot
 
@@ -301,7 +301,7 @@ def _enclosed(part: UprootedModel, gate: int, start: Bits | None, ask: _Request)
     else:
         bounds = clamped_cycle_bounds(part, gate, ask.limits)
     bounds = np.minimum(bounds, max(found.bound, score))
-    tiny = TOL * float(np.abs(part.weights).max())
+    tiny = part.tolerance
     if ask.bound == "search":
         y = _clamped_searches(part, gate, y, low, bounds, tiny, ask)
         score = part.score(y)

@@ -469,6 +469,11 @@ class UprootedModel:
         """Number of edges, all of non-zero weight."""
         return len(self.weights)
 
+    @property
+    def tolerance(self) -> float:
+        """Two scores closer than this, TOL times the largest absolute weight, count as equal."""
+        return TOL * float(np.abs(self.weights).max(initial=0.0))
+
     def score(self, y: npt.ArrayLike) -> float:
         """Score one assignment of all vertices, shape (n_vertices,): phi(y), correctly rounded."""
         bits = _bits(y, self.n_vertices)

@@ -14,7 +14,7 @@ from mapreroot.errors import ModelError
 from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.local_search import improve, round_by_spanning_tree
 from mapreroot.limits import Limits
-from mapreroot.model import TOL, Model, UprootedModel
+from mapreroot.model import Model, UprootedModel
 from mapreroot.relaxations.extension import extend
 from mapreroot.relaxations.roof_duality import roof_dual
 from mapreroot.relaxations.tri import tri
@@ -223,10 +223,9 @@ def _rounded(model: Model, uprooted: UprootedModel, d: Floats) -> tuple[Bits, fl
 
 def _is_tight(uprooted: UprootedModel, bound: float, score: float) -> bool | None:
     """Compare the bound with the score; whether d is 0 or 1 says nothing where optima tie."""
-    tolerance = TOL * float(np.abs(uprooted.weights).max(initial=0.0))
-    if bound - score <= tolerance:
+    if bound - score <= uprooted.tolerance:
         return True
     kernel = reduce(uprooted).kernel
     if kernel.n_vertices <= _ENUMERATED:
-        return bool(bound - enumerate_map(kernel).bound <= tolerance)
+        return bool(bound - enumerate_map(kernel).bound <= uprooted.tolerance)
     return None

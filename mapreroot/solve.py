@@ -21,7 +21,7 @@ from mapreroot.exact.mincut import balanced_map
 from mapreroot.exact.prove import prove
 from mapreroot.exact.rooted import balanced_rooting, forest_root, not_balanced, tree_at
 from mapreroot.limits import Limits, StopReason, interruptible
-from mapreroot.model import TOL, Model, UprootedModel
+from mapreroot.model import Model, UprootedModel
 from mapreroot.relaxations.roof_duality import best_loc_root, roof_dual
 from mapreroot.relaxations.tri import tri
 from mapreroot.rerooting import uproot
@@ -288,8 +288,7 @@ def _certified(
     checked = verify(model, certificate)
     if not checked:
         raise SolverError(f"the certificate does not hold: {checked.failure}")
-    tolerance = TOL * float(np.abs(uprooted.weights).max(initial=0.0))
-    exact = checked.bound - result.bound <= max(tolerance, 2 * math.ulp(result.bound))
+    exact = checked.bound - result.bound <= max(uprooted.tolerance, 2 * math.ulp(result.bound))
     return replace(
         result,
         bound=checked.bound if exact else result.bound,
@@ -393,8 +392,8 @@ def _rounded(
 ) -> _Outcome:
     """Round a relaxation's d along spanning trees, and climb from there."""
     y = improve(uprooted, round_by_spanning_tree(uprooted, d))
-    tolerance = TOL * float(np.abs(uprooted.weights).max(initial=0.0))
-    return _Outcome(y, method, max(0.0, bound - uprooted.score(y)), tolerance, root, (), stopped)
+    slack = max(0.0, bound - uprooted.score(y))
+    return _Outcome(y, method, slack, uprooted.tolerance, root, (), stopped)
 
 
 def _exact(uprooted: UprootedModel, ask: _Request) -> _Outcome:

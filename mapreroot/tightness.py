@@ -14,7 +14,7 @@ from mapreroot.balance import balancing_set, balancing_vertices, rooted_balance
 from mapreroot.decomposition import blocks, reduce
 from mapreroot.errors import ModelError
 from mapreroot.limits import Limits
-from mapreroot.model import TOL, Model, UprootedModel
+from mapreroot.model import Model, UprootedModel
 from mapreroot.relaxations.extension import extend
 from mapreroot.relaxations.roof_duality import best_loc_root, loc_by_root, roof_dual
 from mapreroot.relaxations.tri import tri
@@ -129,12 +129,12 @@ def tightness(
     best_root, best, _ = best_loc_root(uprooted)
     relaxed = tri(uprooted)
     answer = solve(model, time_limit=time_limit)
-    tolerance = TOL * float(np.abs(uprooted.weights).max(initial=0.0))
+    tolerance = 10 * uprooted.tolerance  # of two solvers' values
 
     def tight(value: float) -> bool | None:
-        if value - answer.score <= 10 * tolerance:
+        if value - answer.score <= tolerance:
             return True
-        return False if value - answer.bound > 10 * tolerance else None
+        return False if value - answer.bound > tolerance else None
 
     tri_tight = tight(relaxed.bound)
     fractional = np.flatnonzero(np.minimum(relaxed.d, 1 - relaxed.d) > 1e-6)

@@ -15,7 +15,7 @@ from mapreroot.exact.mincut import balanced_map
 from mapreroot.exact.rooted import balanced_rooting
 from mapreroot.exact.search import search
 from mapreroot.limits import Limits, StopReason
-from mapreroot.model import TOL, UprootedModel
+from mapreroot.model import UprootedModel
 
 __all__ = ["BlockwiseSolution", "solve_blocks"]
 
@@ -105,7 +105,7 @@ def solve_blocks(
         ys[k] = found.y
         done += found.bound
         roots[k] = int(reduction.vertices[block.vertices[balanced[0]]])
-    # The largest first: where time runs out, the many small ones are still answered.
+    # The largest last: where time runs out, the many small ones have been answered.
     hard.sort(key=lambda k: parts[k].model.n_vertices)
     waiting = {k: _trivial_bound(parts[k].model) for k in hard}
     allowed = gap and gap * _least_size(done, [parts[k].model for k in hard])
@@ -115,7 +115,6 @@ def solve_blocks(
     for k in hard:
         part = parts[k].model
         del waiting[k]
-
         found = search(
             part,
             limits=limits,
@@ -132,7 +131,7 @@ def solve_blocks(
         nodes += found.nodes
         if missing:
             slack += missing
-            tolerance = max(tolerance, TOL * float(np.abs(part.weights).max()))
+            tolerance = max(tolerance, part.tolerance)
             stopped = stopped or found.stopped
     whole = recombine(kernel.n_vertices, parts, [y for y in ys if y is not None])
     return BlockwiseSolution(

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from numba import njit
 
 from mapreroot.errors import SizeError
-from mapreroot.model import TOL, Solution, UprootedModel
+from mapreroot.model import Solution, UprootedModel
 
 __all__ = ["LIMIT", "enumerate_map", "enumerate_optima"]
 
@@ -80,9 +80,8 @@ def enumerate_optima(uprooted: UprootedModel, limit: int) -> tuple[npt.NDArray[n
     if N <= 1:
         return np.zeros((1, N), dtype=np.int8), limit >= 1
     _, best, _ = _walk(W, 0.0, np.zeros(0, dtype=np.int64))
-    slack = TOL * float(np.abs(uprooted.weights).max(initial=0.0))
     found = np.zeros(limit + 1, dtype=np.int64)
-    _, _, count = _walk(W, best - slack, found)
+    _, _, count = _walk(W, best - uprooted.tolerance, found)
     complete = count <= limit
     rows = np.array([_bits(int(code), N - 1) for code in found[:count]], dtype=np.int8)
     rows = rows.reshape(-1, N - 1)

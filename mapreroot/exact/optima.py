@@ -10,17 +10,16 @@ from mapreroot.exact.cycle_nodes import CycleNodes
 from mapreroot.exact.enumeration import enumerate_optima
 from mapreroot.exact.search import search
 from mapreroot.exact.semidefinite import Multipliers, sdp_bound
-from mapreroot.exact.semidefinite_nodes import carried, splitting_pair
+from mapreroot.exact.semidefinite_nodes import carried, is_dense, splitting_pair
 from mapreroot.limits import Limits
-from mapreroot.model import TOL, UprootedModel
+from mapreroot.model import UprootedModel
 from mapreroot.relaxations.cycles import round_down, score_step
 
 __all__ = ["all_optima"]
 
 Bits = NDArray[np.int8]
 
-# As in a search: what is enumerated, and what is bounded by the semidefinite program.
-_SMALL, _DENSE, _EIGEN_VERTICES = 20, 0.3, 400
+_SMALL = 20  # vertices up to which all assignments are tried, as in a search
 _PATIENT = 0.02
 
 
@@ -71,7 +70,7 @@ def all_optima(
         return (first.y ^ first.y[0])[None, :][:limit], False
     found = _Collection(uprooted, uprooted.score(first.y), limit)
     N = uprooted.n_vertices
-    if 2 * uprooted.m >= _DENSE * N**2 and N <= _EIGEN_VERTICES:
+    if is_dense(uprooted):
         whole = contract(uprooted, np.full(N, -1, np.int64))
         finished = _by_semidefinite_bounds(found, [(whole, None)], limits)
     else:
@@ -87,7 +86,7 @@ class _Collection:
 
     def __init__(self, uprooted: UprootedModel, best: float, limit: int) -> None:
         self.uprooted = uprooted
-        self.least = best - TOL * float(np.abs(uprooted.weights).max(initial=0.0))
+        self.least = best - uprooted.tolerance
         self.step = score_step(uprooted)
         size = abs(uprooted.constant) + float(np.abs(uprooted.weights).sum())
         self.rounding = 1e-6 * self.step + 1e-15 * size

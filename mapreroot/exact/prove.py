@@ -26,9 +26,9 @@ from mapreroot.certificates.verify import bound_of
 from mapreroot.decomposition import Step, blocks, reduce
 from mapreroot.exact.rooted import balanced_rooting
 from mapreroot.exact.semidefinite import sdp_bound
-from mapreroot.exact.semidefinite_nodes import splitting_pair
+from mapreroot.exact.semidefinite_nodes import is_dense, is_half_dense, splitting_pair
 from mapreroot.limits import Limits
-from mapreroot.model import TOL, Model, UprootedModel
+from mapreroot.model import Model, UprootedModel
 from mapreroot.relaxations.cycles import CycleRelaxation, solve_cycle_lp
 from mapreroot.relaxations.roof_duality import best_loc_root
 
@@ -37,9 +37,6 @@ __all__ = ["prove"]
 Ints = npt.NDArray[np.int64]
 
 _SMALL = 11  # vertices that are tried out one by one
-# Edges a vertex from which on the semidefinite bound is tried, share of all pairs from which on
-# the cycle relaxation is not, and vertices up to which eigenvalues are cheap; as in `search`.
-_HALF_DENSE, _DENSE, _EIGEN_VERTICES = 4.0, 0.3, 400
 _PATIENCE = 20.0  # of the semidefinite bound: here the gap is known to close
 
 _Bounded = tuple[Argument, tuple[int, int]]  # an argument, and the pair to branch on
@@ -136,7 +133,7 @@ class _Prover:
         if self.limits.reason() is not None:  # one flow, LOC, is what there is always time for
             ends, sizes = model.edges.ravel(), np.repeat(np.abs(model.weights), 2)
             return flow_argument(graph, int(names[np.bincount(ends, sizes).argmax()]))
-        enough = max(self.slack, Fraction(TOL * float(np.abs(model.weights).max())))
+        enough = max(self.slack, Fraction(model.tolerance))
         for method in self.relaxations(model):
             argument, pair = method(graph, target, model, names)
             if bound_of(graph, argument) - target <= 2 * self.scale * enough:
@@ -154,14 +151,9 @@ class _Prover:
 
     def relaxations(self, model: UprootedModel) -> list[Callable[..., _Bounded]]:
         """Say which relaxations to try on a model, as `search` does."""
-        N = model.n_vertices
-        if model.m < _HALF_DENSE * N or N > _EIGEN_VERTICES:
+        if not is_half_dense(model):
             return [self.cycles]
-        return (
-            [self.semidefinite]
-            if 2 * model.m >= _DENSE * N**2
-            else [self.cycles, self.semidefinite]
-        )
+        return [self.semidefinite] if is_dense(model) else [self.cycles, self.semidefinite]
 
     def cycles(
         self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints

@@ -29,9 +29,15 @@ from mapreroot.exact.cycle_nodes import Box, CycleNodes
 from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.local_search import anneal, find, improve
 from mapreroot.exact.semidefinite import Multipliers, SdpBound, sdp_bound
-from mapreroot.exact.semidefinite_nodes import carried, hyperplane_roundings, splitting_pair
+from mapreroot.exact.semidefinite_nodes import (
+    carried,
+    hyperplane_roundings,
+    is_dense,
+    is_half_dense,
+    splitting_pair,
+)
 from mapreroot.limits import Limits, StopReason
-from mapreroot.model import TOL, Solution, UprootedModel
+from mapreroot.model import Solution, UprootedModel
 from mapreroot.relaxations.cycles import round_down, score_step
 from mapreroot.relaxations.kernel import reduce_fully
 
@@ -42,10 +48,6 @@ Ints = NDArray[np.int64]
 
 # Blocks up to this size are enumerated.
 _SMALL = 20
-# A model with this share of all N^2 / 2 edges is bounded by the semidefinite program at once, one
-# with this many edges a vertex when the cycle LP is slow to close the gap; with more vertices
-# the eigenvalue decompositions take too long.
-_DENSE, _HALF_DENSE, _EIGEN_VERTICES = 0.3, 4.0, 400
 # Up to this size an annealing run takes some hundredths of a second.
 _ANNEALED = 3000
 # How much of what is left ten rounds of separation must close: while a semidefinite bound is
@@ -87,7 +89,7 @@ class _Incumbent:
         self.uprooted = uprooted
         self.y, self.score = y, uprooted.score(y)
         self.step = score_step(uprooted)
-        self.slack = gap + TOL * float(np.abs(uprooted.weights).max(initial=0.0))
+        self.slack = gap + uprooted.tolerance
         # Sums of the weights, in whatever order, are right up to this.
         size = abs(uprooted.constant) + float(np.abs(uprooted.weights).sum())
         self.rounding = 1e-6 * self.step + 1e-15 * size if self.step else 0.0
@@ -263,9 +265,7 @@ class _Tree:
         if kernel.m == 0:
             self.incumbent.offer(node.way.restore(np.zeros(N, np.int8)))
             self.closed = max(self.closed, kernel.constant)
-        elif self.semidefinite or (
-            not self.branched and 2 * kernel.m >= _DENSE * N**2 and N <= _EIGEN_VERTICES
-        ):
+        elif self.semidefinite or (not self.branched and is_dense(kernel)):
             self.semidefinite = True
             self._expand_semidefinite(node)
         else:
@@ -323,11 +323,7 @@ class _Tree:
         assert relaxation is not None
         assert box is not None
         kernel = node.way.kernel
-        waiting = (
-            not self.branched
-            and kernel.n_vertices <= _EIGEN_VERTICES
-            and kernel.m >= _HALF_DENSE * kernel.n_vertices
-        )
+        waiting = not self.branched and is_half_dense(kernel)
         found = relaxation.bound(
             box,
             incumbent.closes,

@@ -7,11 +7,29 @@ from numpy.typing import NDArray
 
 from mapreroot.decomposition import Reduction, Step
 from mapreroot.exact.semidefinite import Multipliers
+from mapreroot.model import UprootedModel
 
-__all__ = ["carried", "hyperplane_roundings", "splitting_pair"]
+__all__ = ["carried", "hyperplane_roundings", "is_dense", "is_half_dense", "splitting_pair"]
 
 Bits = NDArray[np.int8]
 Floats = NDArray[np.float64]
+
+
+# The semidefinite bound is the better one from this share of all N^2 / 2 edges on, and worth a
+# try from so many edges a vertex; with more vertices eigenvalue decompositions take too long.
+_DENSE, _HALF_DENSE, _EIGEN_VERTICES = 0.3, 4.0, 400
+
+
+def is_dense(uprooted: UprootedModel) -> bool:
+    """Whether the semidefinite bound should come before the cycle relaxation."""
+    N = uprooted.n_vertices
+    return 2 * uprooted.m >= _DENSE * N**2 and N <= _EIGEN_VERTICES
+
+
+def is_half_dense(uprooted: UprootedModel) -> bool:
+    """Whether the semidefinite bound is worth a try where the cycle relaxation leaves a gap."""
+    N = uprooted.n_vertices
+    return uprooted.m >= _HALF_DENSE * N and N <= _EIGEN_VERTICES
 
 
 def carried(multipliers: Multipliers, way: Reduction) -> Multipliers:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mapreroot.exact import optima as module
+from mapreroot.exact import semidefinite_nodes
 from mapreroot.exact.enumeration import enumerate_optima
 from mapreroot.exact.optima import all_optima
 from mapreroot.exact.search import search
@@ -31,7 +32,9 @@ def ring(n, repulsive):
 @pytest.fixture(params=["cycle LP", "semidefinite"])
 def bound(request, monkeypatch):
     monkeypatch.setattr(module, "_SMALL", 2)
-    monkeypatch.setattr(module, "_DENSE", 0.0 if request.param == "semidefinite" else np.inf)
+    monkeypatch.setattr(
+        semidefinite_nodes, "_DENSE", 0.0 if request.param == "semidefinite" else np.inf
+    )
 
 
 @pytest.mark.parametrize("seed", range(25))

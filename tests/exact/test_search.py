@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mapreroot.exact import search as module
+from mapreroot.exact import semidefinite_nodes
 from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.local_search import find
 from mapreroot.exact.search import search
@@ -65,8 +66,10 @@ def engine(request, monkeypatch):
     """The whole search, or one kind of bound on everything down to three vertices."""
     if request.param != "as it is":
         monkeypatch.setattr(module, "_SMALL", 3)
-        monkeypatch.setattr(module, "_DENSE", 0.0 if request.param == "semidefinite" else np.inf)
-        monkeypatch.setattr(module, "_HALF_DENSE", np.inf)
+        monkeypatch.setattr(
+            semidefinite_nodes, "_DENSE", 0.0 if request.param == "semidefinite" else np.inf
+        )
+        monkeypatch.setattr(semidefinite_nodes, "_HALF_DENSE", np.inf)
         # No heuristic does the work beforehand.
         monkeypatch.setattr(module, "find", lambda uprooted, *_: np.zeros(uprooted.n_vertices))
         # Nor does the first bound.
@@ -104,8 +107,8 @@ def test_a_dense_model_is_proved_by_the_semidefinite_bound():
 
 
 def test_branching_happens_and_proves(monkeypatch):
-    monkeypatch.setattr(module, "_DENSE", np.inf)
-    monkeypatch.setattr(module, "_HALF_DENSE", np.inf)
+    monkeypatch.setattr(semidefinite_nodes, "_DENSE", np.inf)
+    monkeypatch.setattr(semidefinite_nodes, "_HALF_DENSE", np.inf)
     uprooted = complete(24, 4, "sign")
     found = search(uprooted)
     assert found.nodes > 1
@@ -140,8 +143,8 @@ def test_no_time_gives_an_assignment_and_a_bound():
 
 
 def test_a_node_limit_leaves_a_true_bound(monkeypatch):
-    monkeypatch.setattr(module, "_DENSE", np.inf)
-    monkeypatch.setattr(module, "_HALF_DENSE", np.inf)
+    monkeypatch.setattr(semidefinite_nodes, "_DENSE", np.inf)
+    monkeypatch.setattr(semidefinite_nodes, "_HALF_DENSE", np.inf)
     uprooted = complete(24, 4, "sign")
     optimum = search(uprooted).bound
     found = search(uprooted, Limits(nodes=1))
@@ -168,8 +171,8 @@ def test_a_gap_is_absolute():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_gap_leaves_a_true_bound(seed, monkeypatch):
-    monkeypatch.setattr(module, "_DENSE", np.inf)
-    monkeypatch.setattr(module, "_HALF_DENSE", np.inf)
+    monkeypatch.setattr(semidefinite_nodes, "_DENSE", np.inf)
+    monkeypatch.setattr(semidefinite_nodes, "_HALF_DENSE", np.inf)
     monkeypatch.setattr(module, "_SMALL", 3)
     # A poor start, so that the optimum may be among what the gap cuts off.
     monkeypatch.setattr(module, "find", lambda uprooted, *_: np.zeros(uprooted.n_vertices))
