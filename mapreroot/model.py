@@ -6,7 +6,6 @@ score(x) = c + sum_i theta_i x_i - 1/2 sum_ij W_ij [x_i != x_j], in nats, to be 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from mapreroot import conversions
+from mapreroot.canonical import (
+    Bits,
+    Floats,
+    Ints,
+    check_range,
+    digest_of,
+    distinct_labels,
+    real_number,
+    real_numbers,
+    sorted_edges,
+    zeros_and_ones,
+)
 from mapreroot.constraints import (
     Row,
     canonical_rows,
@@ -35,10 +46,6 @@ __all__ = ["TOL", "Model", "Solution", "UprootedModel"]
 
 TOL = 1e-9
 """Two scores closer than TOL times the largest weight in play count as equal."""
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bits = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,20 +104,20 @@ class Model:
         labels: Iterable[Hashable] | None = None,
         forbidden: Iterable[Sequence[int]] = (),
     ) -> None:
-        field = _floats(theta, "theta")
+        field = real_numbers(theta, "theta")
         n = len(field)
         bad = np.flatnonzero(~np.isfinite(field))
         if len(bad):
             raise ModelError(f"theta[{bad[0]}] is {field[bad[0]]}: potentials must be finite")
-        pairs, W = _canonical(n, edges, weights)
-        c = _constant(constant)
+        pairs, W = sorted_edges(n, edges, weights)
+        c = real_number(constant)
         rows = canonical_rows(forbidden, n)
         if rows:
             check_satisfiable(rows, n)
             more = penalty_tables(rows, penalty(field, W), n)
             field, c = field + more[0], c + more[3]
-            pairs, W = _canonical(n, np.vstack([pairs, more[1]]), np.concatenate([W, more[2]]))
-        self._set(field, pairs, W, c, _labels(labels, n), rows)
+            pairs, W = sorted_edges(n, np.vstack([pairs, more[1]]), np.concatenate([W, more[2]]))
+        self._set(field, pairs, W, c, distinct_labels(labels, n), rows)
 
     def _set(
         self,
@@ -121,7 +128,7 @@ class Model:
         labels: tuple[Hashable, ...],
         forbidden: tuple[Row, ...],
     ) -> Self:
-        _check_range(theta, weights, constant)
+        check_range(theta, weights, constant)
         for name, array in (("theta", theta), ("edges", edges), ("weights", weights)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -165,7 +172,7 @@ class Model:
     def digest(self) -> str:
         """Hexadecimal SHA-256 of all numbers (not of the labels)."""
         parts = (self.theta, self.edges, self.weights)
-        return _digest(b"M", self.n, self.constant, parts, repr(self.forbidden))
+        return digest_of(b"M", self.n, self.constant, parts, repr(self.forbidden))
 
     @overload
     def score(self, x: Mapping[Hashable, int]) -> float: ...
@@ -194,7 +201,7 @@ class Model:
             if missing:
                 raise ModelError(f"the assignment says nothing of {missing[0]!r}")
             x = [x[label] for label in self.labels]
-        bits = _bits(x, self.n)
+        bits = zeros_and_ones(x, self.n)
         if bits.ndim == 1:
             if self.forbidden and violated(self.forbidden, bits[None, :])[0]:
                 return -math.inf
@@ -424,9 +431,9 @@ class UprootedModel:
         constant: float = 0.0,
         labels: Iterable[Hashable] | None = None,
     ) -> None:
-        pairs, W = _canonical(n_vertices, edges, weights)
-        self._set(n_vertices, pairs, W, _constant(constant), _labels(labels, n_vertices))
-        _check_range(np.zeros(0), W, self.constant)
+        pairs, W = sorted_edges(n_vertices, edges, weights)
+        self._set(n_vertices, pairs, W, real_number(constant), distinct_labels(labels, n_vertices))
+        check_range(np.zeros(0), W, self.constant)
 
     def _set(
         self,
@@ -476,7 +483,7 @@ class UprootedModel:
 
     def score(self, y: npt.ArrayLike) -> float:
         """Score one assignment of all vertices, shape (n_vertices,): phi(y), correctly rounded."""
-        bits = _bits(y, self.n_vertices)
+        bits = zeros_and_ones(y, self.n_vertices)
         if bits.ndim != 1:
             raise ModelError(f"expected one assignment of {self.n_vertices} vertices")
         return exact_score(self.constant, np.zeros(0), self.edges, self.weights, bits)
@@ -529,7 +536,9 @@ class UprootedModel:
         )
 
     def __hash__(self) -> int:
-        return hash(_digest(b"M+", self.n_vertices, self.constant, (self.edges, self.weights), ""))
+        return hash(
+            digest_of(b"M+", self.n_vertices, self.constant, (self.edges, self.weights), "")
+        )
 
     def __repr__(self) -> str:
         return (
@@ -554,114 +563,3 @@ class Solution:
     y: Bits
     bound: float
     stopped: StopReason | None = None
-
-
-def _floats(values: npt.ArrayLike, name: str) -> Floats:
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf" and array.size and array.dtype.kind != "O":
-        raise ModelError(f"{name} has type {array.dtype}: expected real numbers")
-    try:
-        array = np.array(array, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ModelError(f"{name} must hold real numbers: {error}") from None
-    if array.ndim == 0 or array.ndim > 1:
-        raise ModelError(f"{name} has shape {array.shape}: expected one dimension")
-    return array
-
-
-def _canonical(n: int, edges: npt.ArrayLike, weights: npt.ArrayLike) -> tuple[Ints, Floats]:
-    """Check pairs and weights; sort, orient i < j, sum duplicates, drop zeros."""
-    W = _floats(weights, "weights")
-    given = np.asarray(edges)
-    if given.size == 0:
-        given = np.zeros((0, 2), dtype=np.int64)
-    if given.ndim != 2 or given.shape[1] != 2:
-        raise ModelError(f"edges has shape {given.shape}: expected (m, 2)")
-    if given.dtype.kind not in "iu":
-        raise ModelError(f"edges has type {given.dtype}: expected integers")
-    pairs = given.astype(np.int64)
-    if len(pairs) != len(W):
-        raise ModelError(f"{len(pairs)} edges but {len(W)} weights")
-    bad = np.flatnonzero((pairs < 0).any(axis=1) | (pairs >= n).any(axis=1))
-    if len(bad):
-        i, j = pairs[bad[0]]
-        raise ModelError(f"edge {bad[0]} is ({i}, {j}): expected indices in 0..{n - 1}")
-    bad = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
-    if len(bad):
-        i = pairs[bad[0], 0]
-        raise ModelError(
-            f"edge {bad[0]} is a self-loop ({i}, {i}), which carries no score: drop it, or add "
-            f"what was meant to theta[{i}]"
-        )
-    bad = np.flatnonzero(~np.isfinite(W))
-    if len(bad):
-        i, j = pairs[bad[0]]
-        raise ModelError(
-            f"the weight of edge ({i}, {j}) is {W[bad[0]]}: weights must be finite "
-            "(for a hard constraint use forbidden=)"
-        )
-    low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
-    key = low * n + high
-    if len(key) and not (np.diff(key) > 0).all():
-        # Ties broken by weight: the sum of duplicates does not depend on the input's order.
-        order = np.lexsort((W, key))
-        key, W = key[order], W[order]
-        first = np.flatnonzero(np.concatenate([[True], np.diff(key) > 0]))
-        with np.errstate(over="ignore"):  # _check_range names it
-            W, key = np.add.reduceat(W, first), key[first]
-        low, high = key // n, key % n
-    keep = W != 0
-    if not keep.all():
-        low, high, W = low[keep], high[keep], W[keep]
-    return np.stack([low, high], axis=1), W
-
-
-def _constant(value: Any) -> float:
-    try:
-        constant = float(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ModelError(f"the constant is {value!r}: expected a real number") from error
-    if not math.isfinite(constant):
-        raise ModelError(f"the constant is {constant}: expected a finite number")
-    return constant
-
-
-def _check_range(theta: Floats, weights: Floats, constant: float) -> None:
-    """Refuse models whose scores could overflow, here or on the doubled edges of M+."""
-    with np.errstate(over="ignore"):
-        reach = 2 * np.abs(theta).sum() + np.abs(weights).sum() + abs(constant)
-    if not math.isfinite(4 * float(reach)):
-        raise ModelError("the potentials are so large that a score overflows: scale them down")
-
-
-def _labels(labels: Iterable[Hashable] | None, n: int) -> tuple[Hashable, ...]:
-    if labels is None:
-        return tuple(range(n))
-    names = tuple(labels)
-    if len(names) != n:
-        raise ModelError(f"{len(names)} labels for {n} variables")
-    try:
-        seen: dict[Hashable, Hashable] = {}
-        for name in names:
-            if name in seen:
-                raise ModelError(f"label {name!r} is equal to label {seen[name]!r}")
-            seen[name] = name
-    except TypeError as error:
-        raise ModelError(f"labels must be hashable: {error}") from error
-    return names
-
-
-def _bits(x: npt.ArrayLike, n: int) -> Bits:
-    array = np.asarray(x)
-    if array.ndim not in (1, 2) or array.shape[-1] != n:
-        raise ModelError(f"x has shape {array.shape}: expected ({n},) or (k, {n})")
-    if not ((array == 0) | (array == 1)).all():
-        raise ModelError("x holds something other than 0 and 1")
-    return array.astype(np.int8)
-
-
-def _digest(kind: bytes, n: int, constant: float, arrays: Iterable[Any], more: str) -> str:
-    state = hashlib.sha256(b"mapreroot 1 " + kind + f" {n} {constant!r} {more}".encode())
-    for array in arrays:
-        state.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes())
-    return state.hexdigest()
