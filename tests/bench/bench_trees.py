@@ -217,7 +217,8 @@ def test_two_labels(n: int) -> None:
         report(family, n, 2, trials=200_000)
 
 
-@pytest.mark.parametrize(("k", "n"), [(4, 10**3), (4, 10**6), (16, 10**3), (16, 10**5)])
+@pytest.mark.parametrize("n", [10**3, 10**4, 10**5, 10**6])
+@pytest.mark.parametrize("k", [4, 16])
 def test_more_labels(k: int, n: int) -> None:
     print(f"\nbuild in s, all else in microseconds\n{HEADER}")
     for family in FAMILIES:
