@@ -31,7 +31,7 @@ Bits = npt.NDArray[np.int8]
 
 
 def real_numbers(values: npt.ArrayLike, name: str) -> Floats:
-    """A copy of one dimension, as doubles."""
+    """Copy into one dimension of doubles."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf" and array.size and array.dtype.kind != "O":
         raise ModelError(f"{name} has type {array.dtype}: expected real numbers")
@@ -92,7 +92,7 @@ def sorted_edges(n: int, edges: npt.ArrayLike, weights: npt.ArrayLike) -> tuple[
 
 
 def real_number(value: Any) -> float:
-    """The constant, finite."""
+    """Return the constant as a finite double."""
     try:
         constant = float(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -111,7 +111,7 @@ def check_range(theta: Floats, weights: Floats, constant: float) -> None:
 
 
 def distinct_labels(labels: Iterable[Hashable] | None, n: int) -> tuple[Hashable, ...]:
-    """Names of the variables: 0..n - 1 where none are given."""
+    """Return the variables' names: 0..n - 1 where none are given."""
     if labels is None:
         return tuple(range(n))
     names = tuple(labels)
@@ -129,7 +129,7 @@ def distinct_labels(labels: Iterable[Hashable] | None, n: int) -> tuple[Hashable
 
 
 def zeros_and_ones(x: npt.ArrayLike, n: int) -> Bits:
-    """One assignment, or one per row."""
+    """Return one assignment, or one per row."""
     array = np.asarray(x)
     if array.ndim not in (1, 2) or array.shape[-1] != n:
         raise ModelError(f"x has shape {array.shape}: expected ({n},) or (k, {n})")
