@@ -1,6 +1,7 @@
 """The paper's experiments, and batches of model files."""
 
 from mapreroot.experiments.batch import BatchRow, model_files, run_batch
-from mapreroot.experiments.paper import PaperSettings, run_paper
+from mapreroot.experiments.draws import PaperSettings
+from mapreroot.experiments.paper import run_paper
 
 __all__ = ["BatchRow", "PaperSettings", "model_files", "run_batch", "run_paper"]

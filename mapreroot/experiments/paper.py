@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from mapreroot import generate
-from mapreroot.errors import ModelError, SolverError
-from mapreroot.experiments.pool import Failure, spread
-from mapreroot.experiments.shards import Shards
+from mapreroot.experiments.draws import (
+    METHODS,
+    UPROOTED,
+    Draw,
+    PaperSettings,
+    Record,
+    solve_draws,
+)
 from mapreroot.experiments.table import check_table, write_table
-from mapreroot.marginals.exact import exact_marginals
-from mapreroot.marginals.inference import approximate
-from mapreroot.model import Model
-from mapreroot.rerooting import uproot
-from mapreroot.roots import max_tw, max_w
 
-__all__ = ["ROOTINGS", "PaperSettings", "Task", "run_paper", "solve_task", "summarise"]
+__all__ = ["COLUMNS", "ROOTINGS", "rows", "run_paper", "summarise"]
 
-FAMILIES = ("K10", "K15", "T5", "T9")
-KINDS = ("mixed", "attractive")
-SINGLETONS = ("low", "medium", "scaled")
-METHODS = ("bethe", "trw", "mean_field")
-UPROOTED: Literal["uprooted"] = "uprooted"
 ROOTINGS = ("original", "uprooted", "worst", "best", "max_w", "max_tw")
 COLUMNS: dict[str, type] = {
     "family": str, "kind": str, "singletons": str, "w_max": float, "run": int, "method": str,
@@ -36,104 +28,6 @@ COLUMNS: dict[str, type] = {
     "converged": int,
 }  # fmt: skip
 CELL = ("family", "kind", "singletons", "w_max", "method", "rooting")
-
-
-@dataclass(frozen=True)
-class PaperSettings:
-    """What to run: all combinations of these.
-
-    Attributes
-    ----------
-    families : tuple of {"K10", "K15", "T5", "T9"}
-        Complete graphs on 10 and 15 variables, tori 5 x 5 and 9 x 9.
-    kinds : tuple of {"mixed", "attractive"}
-        W ~ U[-Wmax, Wmax] or U[0, Wmax].
-    singletons : tuple of {"low", "medium", "scaled"}
-        theta ~ U[-.1, .1], U[-2, 2] or U[-Wmax/2, Wmax/2].
-    w_max : tuple of float
-    runs : int
-        Models for each combination.
-    methods : tuple of {"bethe", "trw", "mean_field"}
-    every_root : bool
-        Run every root, to know the worst and the best one: most of the time goes there.
-    """
-
-    families: tuple[str, ...] = FAMILIES
-    kinds: tuple[str, ...] = KINDS
-    singletons: tuple[str, ...] = SINGLETONS
-    w_max: tuple[float, ...] = (2.0, 4.0, 8.0, 12.0, 16.0)
-    runs: int = 100
-    methods: tuple[str, ...] = METHODS
-    every_root: bool = True
-
-    def __post_init__(self) -> None:
-        for name, known in (
-            ("families", FAMILIES),
-            ("kinds", KINDS),
-            ("singletons", SINGLETONS),
-            ("methods", METHODS),
-        ):
-            for value in getattr(self, name):
-                if value not in known:
-                    raise ModelError(f"{name} has {value!r}: expected some of {', '.join(known)}")
-        for value in self.w_max:
-            if not 0 < value < math.inf:
-                raise ModelError(f"w_max has {value}: expected positive numbers")
-        if self.runs < 1:
-            raise ModelError(f"runs is {self.runs}: expected at least 1")
-
-
-@dataclass(frozen=True)
-class Task:
-    """One model, to be solved exactly and by each method at each root."""
-
-    family: str
-    kind: str
-    singletons: str
-    w_max: float
-    run: int
-    seed: int
-    methods: tuple[str, ...]
-    every_root: bool
-
-    @property
-    def key(self) -> str:
-        """Names all that the result depends on."""
-        roots = "all" if self.every_root else "few"
-        parts = (self.family, self.kind, self.singletons, f"{self.w_max:g}", self.run, self.seed)
-        return "/".join(map(str, parts)) + f"/{'+'.join(self.methods)}/{roots}"
-
-    def model(self) -> Model:
-        """Draw the model: the same for the same fields of the task on every platform."""
-        stream = (
-            self.seed,
-            FAMILIES.index(self.family),
-            KINDS.index(self.kind),
-            SINGLETONS.index(self.singletons),
-            round(self.w_max * 1e6),
-            self.run,
-        )
-        seed = int(np.random.SeedSequence(stream).generate_state(1)[0])
-        size = int(self.family[1:])
-        attractive = self.kind == "attractive"
-        if self.family[0] == "K":
-            return generate.complete(
-                size,
-                couplings="uniform",
-                strength=self.w_max,
-                attractive=attractive,
-                fields=self.singletons,
-                seed=seed,
-            )
-        return generate.torus(
-            size,
-            size,
-            couplings="uniform",
-            strength=self.w_max,
-            attractive=attractive,
-            fields=self.singletons,
-            seed=seed,
-        )
 
 
 def run_paper(
@@ -178,25 +72,14 @@ def run_paper(
     Notes
     -----
     Each model gives one row for each method and rooting. "worst" and "best" are over all roots,
-    of the error of log Z and of the l1 error each by itself: they may be different roots.
+    of the error of log Z and of the l1 error each by itself: they may be different roots. They
+    come from the models that every root is known of, in this call or from earlier ones.
     """
-    if seed < 0:
-        raise ModelError(f"the seed is {seed}: expected 0 or more")
     folder = Path(out)
-    tasks = _tasks(settings, seed)
-    with Shards(folder / "shards") as shards:
-        missing = [task for task in tasks if task.key not in shards.results]
-        done = len(tasks) - len(missing)
-        if progress is not None:
-            progress(done, len(tasks))
-        for index, result in spread(solve_task, missing, workers, scheduler):
-            if isinstance(result, Failure):
-                raise SolverError(f"{missing[index].key}: {result.message}")
-            shards.append(missing[index].key, result)
-            done += 1
-            if progress is not None:
-                progress(done, len(tasks))
-        found = [row for task in tasks for row in shards.results[task.key]]
+    records = solve_draws(settings, folder, seed, workers, scheduler, progress)
+    found = [
+        row for draw, record in records.items() for row in rows(draw, record, settings.methods)
+    ]
     summary = summarise([dict(zip(COLUMNS, row, strict=True)) for row in found])
     table = _write_results(folder, found)
     _write_summary(folder / "summary.csv", summary)
@@ -205,39 +88,28 @@ def run_paper(
     return [table, folder / "summary.csv", *draw_figures(summary, folder)]
 
 
-def solve_task(task: Task) -> list[list[Any]]:
+def rows(draw: Draw, record: Record, methods: Sequence[str] = METHODS) -> list[list[Any]]:
     """Rows of one model, in the order of the table's columns."""
-    model = task.model()
-    uprooted = uproot(model)
-    log_z, exact_p, _ = exact_marginals(uprooted)
-    exact = log_z - math.log(2)
-    named = {"max_w": max_w(uprooted), "max_tw": max_tw(uprooted), "original": 0}
-    roots = range(uprooted.n_vertices) if task.every_root else sorted(set(named.values()))
-    rows: list[list[Any]] = []
-
-    def add(method: str, rooting: str, root: int | None, found: Sequence[Any]) -> None:
-        value, l1, converged = found
-        rows.append([
-            task.family, task.kind, task.singletons, task.w_max, task.run, method, rooting, root,
-            exact, value, value - exact, l1, int(converged),
-        ])  # fmt: skip
-
-    for method in task.methods:
-        by_root: dict[int | Literal["uprooted"], tuple[float, float, bool]] = {}
-        for root in (*roots, UPROOTED):
-            found = approximate(uprooted, root, method)
-            l1 = float(np.abs(found.p - exact_p[1:]).mean())
-            by_root[root] = (found.log_z, l1, found.converged)
-        for rooting, vertex in named.items():
-            add(method, rooting, vertex, by_root[vertex])
-        add(method, "uprooted", None, by_root[UPROOTED])
-        if task.every_root:
-            tried = [by_root[root] for root in roots]
-            for rooting, choose in (("worst", max), ("best", min)):
-                value = choose(tried, key=lambda entry: abs(entry[0] - exact))[0]
-                l1 = choose(entry[1] for entry in tried)
-                add(method, rooting, None, (value, l1, all(entry[2] for entry in tried)))
-    return rows
+    exact = record["exact"]
+    named = {"original": 0, "max_w": record["max_w"], "max_tw": record["max_tw"]}
+    lines: list[list[Any]] = []
+    for method in methods:
+        at_root = {row[0]: row[1:] for row in record[method]}
+        entries = [(name, root, at_root[root]) for name, root in named.items()]
+        entries.append((UPROOTED, None, at_root[UPROOTED]))
+        tried = [found for root, found in at_root.items() if root != UPROOTED]
+        if len(tried) == draw.n + 1:
+            converged = min(found[2] for found in tried)
+            for name, choose in (("worst", max), ("best", min)):
+                value = choose(tried, key=lambda found: abs(found[0] - exact))[0]
+                l1 = choose(found[1] for found in tried)
+                entries.append((name, None, [value, l1, converged]))
+        for name, root, (value, l1, converged) in entries:
+            lines.append([
+                draw.family, draw.kind, draw.singletons, draw.w_max, draw.run, method, name, root,
+                exact, value, value - exact, l1, converged,
+            ])  # fmt: skip
+    return lines
 
 
 def summarise(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -259,16 +131,6 @@ def summarise(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         line["at_vertex_0"] = float(np.mean([row["root"] == 0 for row in members]))
         summary.append(line)
     return summary
-
-
-def _tasks(settings: PaperSettings, seed: int) -> list[Task]:
-    cells = itertools.product(
-        settings.families, settings.kinds, settings.singletons, settings.w_max, range(settings.runs)
-    )
-    return [
-        Task(family, kind, singletons, float(w), run, seed, settings.methods, settings.every_root)
-        for family, kind, singletons, w, run in cells
-    ]
 
 
 def _write_results(folder: Path, rows: Sequence[Sequence[Any]]) -> Path:

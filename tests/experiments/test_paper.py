@@ -15,18 +15,23 @@ import pytest
 
 from mapreroot.errors import FormatError, ModelError
 from mapreroot.experiments import PaperSettings, run_paper
-from mapreroot.experiments.paper import COLUMNS, ROOTINGS, Task, solve_task, summarise
+from mapreroot.experiments.draws import METHODS, Draw, Task, solve_task
+from mapreroot.experiments.paper import COLUMNS, ROOTINGS, rows, summarise
 from mapreroot.experiments.shards import Shards
 from mapreroot.marginals import log_partition, marginals
+from mapreroot.marginals.inference import approximate
+from mapreroot.relaxations.roof_duality import roof_dual
+from mapreroot.rerooting import uproot
 
 SMALL = PaperSettings(
     families=("K10",), kinds=("mixed",), singletons=("low", "medium"), w_max=(2.0, 16.0), runs=2
 )
-ONE = Task("K10", "mixed", "low", 8.0, 3, 7, ("bethe", "trw", "mean_field"), True)
+ONE = Draw("K10", "mixed", "low", 8.0, 3, 7)
 
 
-def rows_of(task):
-    return [dict(zip(COLUMNS, row, strict=True)) for row in solve_task(task)]
+def rows_of(draw, every_root=True):
+    record = solve_task(Task(draw, METHODS, every_root))
+    return [dict(zip(COLUMNS, row, strict=True)) for row in rows(draw, record)]
 
 
 def test_a_small_run_gives_table_summary_and_figures(tmp_path):
@@ -58,9 +63,9 @@ def test_a_finished_run_is_not_computed_again(tmp_path, monkeypatch):
     shards = sorted((tmp_path / "shards").iterdir())
 
     def refuse(task):
-        raise AssertionError(f"computed {task.key} again")
+        raise AssertionError(f"computed {task.draw.key} again")
 
-    monkeypatch.setattr("mapreroot.experiments.paper.solve_task", refuse)
+    monkeypatch.setattr("mapreroot.experiments.draws.solve_task", refuse)
     run_paper(tiny, tmp_path, workers=1)
     assert sorted((tmp_path / "shards").iterdir()) == shards
 
@@ -72,18 +77,49 @@ def test_more_runs_keep_those_that_are_there(tmp_path, monkeypatch):
     solved = []
 
     def counting(task):
-        solved.append(task.run)
+        solved.append(task.draw.run)
         return solve_task(task)
 
-    monkeypatch.setattr("mapreroot.experiments.paper.solve_task", counting)
+    monkeypatch.setattr("mapreroot.experiments.draws.solve_task", counting)
     run_paper(more, tmp_path, workers=1)
     assert solved == [2]
+
+
+def test_every_root_after_a_few_computes_only_what_is_missing(monkeypatch):
+    few = solve_task(Task(ONE, ("trw",), False))
+    everything = solve_task(Task(ONE, ("trw",), True))
+    tried = []
+
+    def counting(uprooted, root, method):
+        tried.append(root)
+        return approximate(uprooted, root, method)
+
+    monkeypatch.setattr("mapreroot.experiments.draws.approximate", counting)
+    task = Task(ONE, ("trw",), True, known=few)
+    assert not task.done
+    more = solve_task(task)
+    assert set(tried) == set(range(11)) - {row[0] for row in few["trw"]}
+    assert sorted(map(str, more["trw"])) == sorted(map(str, everything["trw"]))
+    assert rows(ONE, more, ("trw",)) == rows(ONE, everything, ("trw",))
+    assert Task(ONE, ("trw",), True, known=more).done
+    assert Task(ONE, ("trw",), False, known=more).done
+    assert not Task(ONE, METHODS, False, known=more).done
+    assert not Task(ONE, ("trw",), False, loc=True, known=more).done
+
+
+def test_loc_at_every_root():
+    record = solve_task(Task(ONE, (), False, loc=True))
+    uprooted = uproot(ONE.model())
+    bounds = [roof_dual(uprooted, root).bound for root in range(11)]
+    assert record["loc"]["bounds"] == bounds
+    assert bounds[record["loc"]["found"]] == pytest.approx(min(bounds))
+    assert 1 <= record["loc"]["flows"] <= 11
 
 
 def test_rows_hold_what_the_public_functions_say():
     model = ONE.model()
     rows = {(row["method"], row["rooting"]): row for row in rows_of(ONE)}
-    assert set(rows) == {(m, r) for m in ONE.methods for r in ROOTINGS}
+    assert set(rows) == {(m, r) for m in METHODS for r in ROOTINGS}
     exact = log_partition(model).value
     p = marginals(model).p
     for (method, rooting), row in rows.items():
@@ -104,7 +140,7 @@ def test_models_are_those_of_the_paper():
     for family, n, m in (("K10", 10, 45), ("K15", 15, 105), ("T5", 25, 50), ("T9", 81, 162)):
         for kind in ("mixed", "attractive"):
             for singletons, reach in (("low", 0.1), ("medium", 2.0), ("scaled", 6.0)):
-                model = Task(family, kind, singletons, 12.0, 0, 0, (), False).model()
+                model = Draw(family, kind, singletons, 12.0, 0, 0).model()
                 assert (model.n, model.m) == (n, m)
                 assert 0.7 * reach < np.abs(model.theta).max() <= reach
                 assert 10 < np.abs(model.weights).max() <= 12
@@ -118,9 +154,9 @@ def test_every_task_draws_its_own_model():
             for w_max in (2.0, 4.0):
                 for run in range(3):
                     for seed in range(2):
-                        task = Task(family, kind, "low", w_max, run, seed, (), False)
-                        assert task.model().digest == task.model().digest
-                        digests.add(task.model().digest)
+                        draw = Draw(family, kind, "low", w_max, run, seed)
+                        assert draw.model().digest == draw.model().digest
+                        digests.add(draw.model().digest)
     assert len(digests) == 48
 
 
