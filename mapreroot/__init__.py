@@ -1,88 +1,43 @@
 """MAP inference on binary pairwise models by uprooting and rerooting (Weller 2016)."""
 
-from importlib.metadata import version
+from __future__ import annotations
 
-from mapreroot import trees
-from mapreroot.balance import Balance, balance, balancing_set, balancing_vertices
-from mapreroot.certificates import Verification, verify
-from mapreroot.clamping import Clamping, clamp_and_reroot
-from mapreroot.errors import (
-    FormatError,
-    InfeasibleError,
-    MapRerootError,
-    ModelError,
-    NotATreeError,
-    NotBalancedError,
-    SizeError,
-    SolverError,
-)
-from mapreroot.formats import read_model, write_model
-from mapreroot.marginals import (
-    Bounds,
-    Estimate,
-    LogPartition,
-    Marginals,
-    bounds,
-    estimate_log_partition,
-    log_partition,
-    marginals,
-)
-from mapreroot.max_marginals import MaxMarginals, max_marginals
-from mapreroot.model import Model, UprootedModel
-from mapreroot.optima import Optima, all_optima
-from mapreroot.relax import Relaxation, relax
-from mapreroot.rerooting import restore_map, restore_marginals, uproot
-from mapreroot.roots import RootChoice, choose_root
-from mapreroot.solve import MapResult, Progress, solve
-from mapreroot.tightness import TightnessReport, invariance, tightness
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-__version__ = version("mapreroot")
+if TYPE_CHECKING:
+    from mapreroot.api import *  # noqa: F403
 
-__all__ = [
-    "Balance",
-    "Bounds",
-    "Clamping",
-    "Estimate",
-    "FormatError",
-    "InfeasibleError",
-    "LogPartition",
-    "MapRerootError",
-    "MapResult",
-    "Marginals",
-    "MaxMarginals",
-    "Model",
-    "ModelError",
-    "NotATreeError",
-    "NotBalancedError",
-    "Optima",
-    "Progress",
-    "Relaxation",
-    "RootChoice",
-    "SizeError",
-    "SolverError",
-    "TightnessReport",
-    "UprootedModel",
-    "Verification",
-    "all_optima",
-    "balance",
-    "balancing_set",
-    "balancing_vertices",
-    "bounds",
-    "choose_root",
-    "clamp_and_reroot",
-    "estimate_log_partition",
-    "invariance",
-    "log_partition",
-    "marginals",
-    "max_marginals",
-    "read_model",
-    "relax",
-    "restore_map",
-    "restore_marginals",
-    "solve",
-    "tightness",
-    "trees",
-    "uproot",
-    "verify",
-    "write_model",
-]
+    __version__: str
+
+
+class _Package(ModuleType):
+    """Imports what it holds when that is asked for, so that the command line is there at once."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            self.__version__ = version("mapreroot")
+        elif name.startswith("__") and name != "__all__":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        elif find_spec(f"mapreroot.{name}"):
+            import_module(f"mapreroot.{name}")
+        else:
+            setattr(self, name, getattr(import_module("mapreroot.api"), name))
+        return vars(self)[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Importing mapreroot.solve binds that name to the module; here it stays the function.
+        if isinstance(value, ModuleType):
+            value = vars(value).get(name, value)
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *import_module("mapreroot.api").__all__})
+
+
+sys.modules[__name__].__class__ = _Package
