@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as type checkers know it, without loading typing
 if TYPE_CHECKING:
+    from typing import Any
+
     from mapreroot.api import *  # noqa: F403
 
     __version__: str
@@ -18,6 +19,8 @@ class _Package(ModuleType):
     """Imports what it holds when that is asked for, so that the command line is there at once."""
 
     def __getattr__(self, name: str) -> Any:
+        from importlib.util import find_spec
+
         if name == "__version__":
             from importlib.metadata import version
 

@@ -278,7 +278,8 @@ def test_the_doctor_notices_a_wrong_answer(monkeypatch):
 
 
 def commands(group, *names):
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         yield (*names, name), command
         if hasattr(command, "commands"):
             yield from commands(command, *names, name)

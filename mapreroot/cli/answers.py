@@ -61,6 +61,9 @@ def solve(
     ] = None,
     gap: Annotated[float, typer.Option(help="Stop at this relative gap.")] = 0.0,
     nodes: Annotated[int | None, typer.Option(help="Stop after this many search nodes.")] = None,
+    solutions: Annotated[
+        int, typer.Option(help="How many assignments to print, each the best of the rest.")
+    ] = 1,
     seed: Annotated[int, typer.Option(help="Of the heuristics.")] = 0,
     format: FormatOption = None,  # noqa: A002
     evidence: EvidenceOption = None,
@@ -108,6 +111,7 @@ def solve(
                     nodes=nodes,
                     progress=progress,
                     certify=certificate is not None,
+                    solutions=solutions,
                 )
         except EXPECTED as error:
             worst = max(worst, complain(error))
@@ -116,11 +120,11 @@ def solve(
             write_text(certificate, dumps(result.certificate) + "\n")
         sure = max_marginals(model_file.model, time_limit=left) if margins else None
         if json:
-            print_json(_record(model_file, result, sure))
+            print_json(_record(model_file, result, sure, several=solutions > 1))
         else:
             if place:
                 print()
-            _print(model_file, result, whole=output is None)
+            _print(model_file, result, whole=output is None, several=solutions > 1)
             for label, margin in (sure.margins if sure else {}).items():
                 print(f"margin      {label} {shown(margin)}")
         if output is not None:
@@ -129,7 +133,7 @@ def solve(
             if not quiet:
                 say("interrupted: this is the best answer so far")
             return 130
-        worst = max(worst, 0 if result.status == "optimal" else 1)
+        worst = max(worst, 0 if result.complete else 1)
     return worst
 
 
@@ -177,7 +181,9 @@ def verify(
     return 0 if checked else 1
 
 
-def _record(file: ModelFile, result: MapResult, sure: MaxMarginals | None) -> dict[str, Any]:
+def _record(
+    file: ModelFile, result: MapResult, sure: MaxMarginals | None, several: bool
+) -> dict[str, Any]:
     margins = None
     if sure is not None:
         known = zip(sure.labels, sure.margin.tolist(), sure.exact.tolist(), strict=True)
@@ -202,12 +208,23 @@ def _record(file: ModelFile, result: MapResult, sure: MaxMarginals | None) -> di
         "nodes": result.nodes,
         "proof": result.proof,
         "assignment": [[label, value] for label, value in file.assignment(result.x).items()],
+        "solutions": [
+            {
+                "score": score,
+                "objective": file.objective(score),
+                "assignment": [[label, value] for label, value in file.assignment(x).items()],
+            }
+            for score, x in zip(result.scores.tolist(), result.solutions, strict=True)
+        ]
+        if several
+        else None,
+        "complete": result.complete,
         "margins": margins,
         "seconds": result.seconds,
     }
 
 
-def _print(file: ModelFile, result: MapResult, whole: bool) -> None:
+def _print(file: ModelFile, result: MapResult, whole: bool, several: bool) -> None:
     proved = "proved optimal" if result.status == "optimal" else f"gap {result.gap:.3%}"
     early = f", stopped: {result.stopped}" if result.stopped else ""
     direction = "maximised" if file.sense == "max" else "minimised"
@@ -216,21 +233,32 @@ def _print(file: ModelFile, result: MapResult, whole: bool) -> None:
     parts = (
         f" on {len(result.block_roots)} blocks, {flows} by max-flow" if result.block_roots else ""
     )
-    values = file.assignment(result.x)
+    found = f"{len(result.scores)} (" + (
+        "all proved)" if result.complete else "perhaps not the best)"
+    )
     print_table(
         {
             "file": f"{file.path} ({file.format}: {file.model.n} variables, {file.model.m} edges)",
             "objective": f"{shown(file.objective(result.score))} ({file.measure}, {direction})",
             "bound": f"{shown(file.objective(result.bound))} ({proved}{early})",
+            "solutions": found if several else None,
             "method": f"{result.method}{where}{parts}",
             "seconds": f"{result.seconds:.3f}",
         }
     )
-    if whole and len(values) <= _SHOWN:
-        print("assignment  " + " ".join(f"{label}={value}" for label, value in values.items()))
-    elif whole:
-        bits = "".join(map(str, values.values()))
-        print("assignment  " + (bits if len(bits) <= 4096 else f"{bits[:4096]}... (see --output)"))
+    if not whole:
+        return
+    for score, x in zip(result.scores.tolist(), result.solutions, strict=True):
+        value = f"{shown(file.objective(score))} " if several else ""
+        print(f"assignment  {value}{_values(file.assignment(x))}")
+
+
+def _values(values: dict[Any, int]) -> str:
+    """Write an assignment on a line."""
+    if len(values) <= _SHOWN:
+        return " ".join(f"{label}={value}" for label, value in values.items())
+    bits = "".join(map(str, values.values()))
+    return bits if len(bits) <= 4096 else f"{bits[:4096]}... (see --output)"
 
 
 def _write(file: ModelFile, result: MapResult, path: Path) -> None:

@@ -12,9 +12,9 @@ from mapreroot.cli.output import say
 from mapreroot.formats import write_model
 from mapreroot.generate import FAMILIES
 
-__all__ = ["app"]
+__all__ = ["generate"]
 
-app = typer.Typer(
+generate = typer.Typer(
     name="generate",
     help="Write a seeded random model of one of the papers' families.",
     no_args_is_help=True,
@@ -68,4 +68,4 @@ def _command(name: str, family: Callable[..., Any]) -> Callable[..., None]:
 
 
 for _name, _family in FAMILIES.items():
-    app.command(_name)(_command(_name, _family))
+    generate.command(_name)(_command(_name, _family))

@@ -7,12 +7,12 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from mapreroot.errors import MapRerootError, SolverError
-from mapreroot.solve import Progress
+
+if TYPE_CHECKING:
+    from mapreroot.solve import Progress
 
 __all__ = ["EXPECTED", "complain", "print_json", "print_table", "progress_line", "say", "shown"]
 
@@ -39,10 +39,10 @@ def print_json(values: Mapping[str, Any]) -> None:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if hasattr(value, "tolist"):  # an array or a number of numpy's
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if value is None or isinstance(value, (str, bool, int, float)):

@@ -15,7 +15,7 @@ from mapreroot.cli.options import FormatOption, JsonOption, QuietOption
 from mapreroot.cli.output import print_json, print_table, say
 from mapreroot.experiments import PaperSettings, model_files, run_batch, run_paper
 
-__all__ = ["app", "batch"]
+__all__ = ["batch", "experiment"]
 
 WorkersOption = Annotated[
     int | None, typer.Option(help="Processes on this machine; one per core by default.")
@@ -96,14 +96,14 @@ def batch(
     return 2 if errors else 1 if counts["feasible"] else 0
 
 
-app = typer.Typer(
+experiment = typer.Typer(
     name="experiment",
     help="Regenerate a published experiment: tables and figures, in a folder.",
     no_args_is_help=True,
 )
 
 
-@app.command()
+@experiment.command()
 def paper(
     out: Annotated[
         Path, typer.Argument(metavar="DIR", help="Where tables, figures and shards go.")
