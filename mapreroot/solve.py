@@ -19,6 +19,7 @@ from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.local_search import improve, round_by_spanning_tree
 from mapreroot.exact.mincut import balanced_map
 from mapreroot.exact.prove import prove
+from mapreroot.exact.ranking import k_best
 from mapreroot.exact.rooted import balanced_rooting, forest_root, not_balanced, tree_at
 from mapreroot.limits import Limits, StopReason, interruptible
 from mapreroot.model import Model, UprootedModel
@@ -84,9 +85,17 @@ class MapResult:
     labels : tuple
         The names of the variables.
     certificate : dict or None
-        When asked for; see `mapreroot.verify`.
+        Of ``x``, when asked for; see `mapreroot.verify`.
     """
 
+    solutions : ndarray of int8, shape (k, n)
+        The best assignments, ``x`` first, in ascending order where scores are equal: as many as
+        were asked for, or all that the hard constraints allow.
+    scores : ndarray, shape (k,)
+        Theirs.
+    complete : bool
+        Whether no other assignment scores more than the last of these: False where a limit came
+        first.
     x: Bits
     score: float
     bound: float
@@ -103,6 +112,9 @@ class MapResult:
 
     @property
     def gap(self) -> float:
+    solutions: Bits
+    scores: npt.NDArray[np.float64]
+    complete: bool
         """(bound - score) / max(1, abs(score)), the scale of the ``gap`` asked for."""
         return (self.bound - self.score) / max(1.0, abs(self.score))
 
@@ -123,7 +135,7 @@ class MapResult:
         Returns
         -------
         MapResult
-            For ``model``: x and assignment complete, in its order.
+            For ``model``: assignments complete, in its order.
         """
         whole = {**self.assignment, **fixed}
         x = np.array([whole[label] for label in model.labels], dtype=np.int8)
@@ -216,6 +228,7 @@ def solve(
     Returns
     -------
     MapResult
+    solutions: int = 1,
         ``status="optimal"`` only if the bound proves it. Ctrl-C returns the incumbent, as a
         time limit does (``stopped``).
 
@@ -245,8 +258,8 @@ def solve(
     (1.2, 'optimal', 'tree')
     """
     limits = Limits(time_limit, nodes)
-    uprooted = uproot(model)
-    _check(method, root, time_limit, gap, nodes, uprooted.n_vertices)
+    uprooted = uproot(model, names=False)
+    _check(method, root, time_limit, gap, nodes, uprooted.n_vertices, solutions)
     start = None if initial is None else _initial(model, initial)
     report = None
     if progress is not None:
@@ -254,6 +267,9 @@ def solve(
         def report(score: float, bound: float, count: int) -> None:
             progress(Progress(score, bound, count, limits.elapsed()))
 
+    solutions : int
+        How many assignments to find, each the best of the rest ("loc" and "tri" give one). The
+        ``gap`` is for the first alone.
     ask = _Request(root, gap, seed, limits, start, report)
     with interruptible(limits):
         found = _METHODS[method](uprooted, ask)
@@ -285,6 +301,8 @@ def _certified(
         certificate = prove(
             model, result.x.tolist(), limits, slack, branch=result.status == "optimal"
         )
+    >>> solve(frustrated, solutions=3).scores
+    array([1.2, 1.2, 1. ])
     checked = verify(model, certificate)
     if not checked:
         raise SolverError(f"the certificate does not hold: {checked.failure}")
@@ -314,10 +332,47 @@ def _judge(
         score, x = max((score, x), mapped(start), key=lambda pair: pair[0])
     if score == -math.inf:
         # A heuristic answer may break a hard constraint, ours never does: from an assignment
+        solutions=x[None, :],
+        scores=np.array([score]),
+        complete=optimal,
         # that 2-SAT allows, the penalties keep an ascent inside.
+    if solutions > 1:
+        result = _ranked(model, uprooted, result, solutions, limits)
         allowed = np.concatenate([[0], satisfying(model.forbidden, model.n)]).astype(np.int8)
         score, x = mapped(improve(uprooted, allowed))
     return x, score, float(max(score, bound))
+def _ranked(
+    model: Model, uprooted: UprootedModel, result: MapResult, count: int, limits: Limits
+) -> MapResult:
+    """Add the next best assignments; what proves them proves the first."""
+    y = np.concatenate([[0], result.x]).astype(np.int8)
+    slack = result.bound - result.score if result.status == "optimal" else math.inf
+    with interruptible(limits):
+        found = k_best(uprooted, count, y, uprooted.score(y) + slack, limits, result.nodes)
+    xs = found.ys[:, 1:]
+    scores = np.array([model.score(x) for x in xs])
+    allowed = np.flatnonzero(scores > -math.inf)
+    # Rounding may order the user's scores otherwise than those of M+.
+    order = allowed[np.lexsort((allowed, -scores[allowed]))]
+    xs, scores = xs[order], scores[order]
+    for array in (xs, scores):
+        array.setflags(write=False)
+    proved = found.stopped is None
+    score = float(scores[0])
+    return replace(
+        result,
+        x=xs[0],
+        score=score,
+        bound=score if proved else max(score, result.bound),
+        status="optimal" if proved else result.status,
+        stopped=found.stopped,
+        seconds=limits.elapsed(),
+        solutions=xs,
+        scores=scores,
+        complete=proved,
+    )
+
+
 
 
 def _check(
@@ -369,6 +424,7 @@ def _tree(uprooted: UprootedModel, ask: _Request) -> _Outcome:
 
 
 def _loc(uprooted: UprootedModel, ask: _Request) -> _Outcome:
+    solutions: int,
     if ask.root is None:
         root, dual, _ = best_loc_root(uprooted)
     else:
@@ -377,6 +433,10 @@ def _loc(uprooted: UprootedModel, ask: _Request) -> _Outcome:
 
 
 def _tri(uprooted: UprootedModel, ask: _Request) -> _Outcome:
+    if solutions < 1:
+        raise ModelError(f"solutions is {solutions}: expected at least 1")
+    if solutions > 1 and method in ("loc", "tri"):
+        raise ModelError(f"method {method!r} gives one assignment: {solutions} need another")
     relaxed = tri(uprooted, limits=ask.limits)
     return _rounded(uprooted, "tri", relaxed.bound, relaxed.d, ask, stopped=relaxed.stopped)
 

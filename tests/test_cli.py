@@ -274,3 +274,27 @@ def test_margins_say_how_sure_each_label_is(tmp_path):
         assert exact
     assert "margin      0 0.2231435513" in run("solve", path, "--margins").stdout
     assert json.loads(run("solve", path, "--json").stdout)["margins"] is None
+
+
+def test_the_k_best_in_text_and_json(triangle):
+    done = run("solve", triangle, "--solutions", 4, "--json")
+    assert done.returncode == 0
+    record = json.loads(done.stdout)
+    assert record["complete"]
+    assert [solution["objective"] for solution in record["solutions"]] == [2, 2, 2, 2]
+    assert record["solutions"][0]["assignment"] == record["assignment"]
+    assert len({json.dumps(solution["assignment"]) for solution in record["solutions"]}) == 4
+    done = run("solve", triangle, "--solutions", 7)
+    assert done.returncode == 0
+    assert "solutions  7 (all proved)" in done.stdout
+    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("assignment")]
+    assert [line[1] for line in lines] == ["2"] * 6 + ["0"]
+    assert lines[-1][2:] == ["1=0", "2=0", "3=0"]
+
+
+def test_solutions_that_a_limit_cut_short_are_not_called_proved(tmp_path):
+    path = tmp_path / "k30.json"
+    mr.write_model(mr.generate.complete(30), path)
+    done = run("solve", path, "--solutions", 3, "--nodes", 0)
+    assert done.returncode == 1
+    assert "solutions  3 (perhaps not the best)" in done.stdout

@@ -304,3 +304,91 @@ def test_a_certificate_in_no_time_or_with_a_gap_holds():
     checked = verify(model, loose.certificate)
     assert checked
     assert checked.gap <= 0.1 + 1e-9
+
+
+def ranked_by_enumeration(model):
+    scores = [model.score(x) for x in oracle.assignments(model.n)]
+    return sorted((score for score in scores if score > -math.inf), reverse=True)
+
+
+def check_ranking(model, k, **options):
+    result = solve(model, solutions=k, **options)
+    expected = ranked_by_enumeration(model)[:k]
+    scale = float(np.abs(np.concatenate([model.theta, model.weights, [1.0]])).max())
+    assert result.complete
+    assert (result.status, result.stopped) == ("optimal", None)
+    assert result.scores == pytest.approx(expected, abs=1e-8 * scale)
+    assert len(np.unique(result.solutions, axis=0)) == len(expected)
+    assert result.scores.tolist() == [model.score(x) for x in result.solutions]
+    assert (result.scores[:-1] >= result.scores[1:]).all()
+    assert result.x.tolist() == result.solutions[0].tolist()
+    assert result.score == result.scores[0]
+
+
+@given(models(max_n=6, potentials=potentials), st.integers(1, 80))
+def test_the_k_best(model, k):
+    check_ranking(model, k)
+
+
+@given(st.one_of(trees(max_n=6), planted_balanced(max_n=6)), st.integers(2, 9), st.data())
+def test_the_k_best_of_forests_and_balanced_models(model, k, data):
+    hidden = uproot(model).reroot(data.draw(st.integers(0, model.n)))
+    check_ranking(hidden, k, method=data.draw(st.sampled_from(["auto", "exact", "enumerate"])))
+
+
+def test_the_k_best_under_hard_constraints():
+    model = Model([1.0, 2.0, 0.0], [(0, 1)], [1.0], forbidden=[(0, 1, 1, 1), (2, 1)])
+    check_ranking(model, 2)
+    result = solve(model, solutions=100)
+    assert result.complete
+    assert result.solutions.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    assert result.scores.tolist() == ranked_by_enumeration(model)
+
+
+def test_the_k_best_across_blocks():
+    # Three frustrated triangles in a chain, two of them with vertices that are balanced nowhere.
+    edges = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4), (4, 5), (5, 6), (4, 6)]
+    for k in (2, 5, 30):
+        check_ranking(Model([0.5] * 7, edges, np.linspace(-2, -1, 9)), k)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "pm1"])
+def test_the_k_best_beyond_enumeration(kind):
+    model = torus(5, 5, couplings=kind, fields="low", seed=3)
+    result = solve(model, solutions=12)
+    assert result.complete
+    assert len(np.unique(result.solutions, axis=0)) == 12
+    # Each is the best of the rest: what is left of every half that one variable makes of the
+    # space, once those found are taken out, has nothing better.
+    last = result.scores[-1]
+    for label in (3, 11, 19):
+        for value in (0, 1):
+            part = model.condition({label: value})
+            inside = result.solutions[:, label] == value
+            best = solve(part, solutions=int(inside.sum()) + 1).scores[-1]
+            assert best <= last + 1e-9
+
+
+def test_solutions_at_a_limit_are_not_called_complete():
+    model = complete(40, couplings="gaussian", seed=1)
+    result = solve(model, solutions=5, nodes=0)
+    assert not result.complete
+    assert result.stopped == "nodes"
+    assert len(result.solutions) == 5
+    assert result.scores.tolist() == [model.score(x) for x in result.solutions]
+
+
+def test_the_k_best_with_variables_put_back():
+    fixed = {1: 1}
+    part = FRUSTRATED.condition(fixed)
+    whole = solve(part, solutions=4).extend(FRUSTRATED, fixed)
+    assert whole.solutions.shape == (4, 3)
+    assert (whole.solutions[:, 1] == 1).all()
+    assert whole.scores.tolist() == [FRUSTRATED.score(x) for x in whole.solutions]
+
+
+def test_what_solutions_must_be():
+    with pytest.raises(ModelError, match="solutions is 0"):
+        solve(FRUSTRATED, solutions=0)
+    with pytest.raises(ModelError, match="'tri' gives one"):
+        solve(FRUSTRATED, method="tri", solutions=2)

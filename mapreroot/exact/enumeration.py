@@ -9,7 +9,7 @@ from numba import njit
 from mapreroot.errors import SizeError
 from mapreroot.model import Solution, UprootedModel
 
-__all__ = ["LIMIT", "enumerate_map", "enumerate_optima"]
+__all__ = ["LIMIT", "enumerate_best", "enumerate_map", "enumerate_optima"]
 
 LIMIT = 26
 """Largest number of vertices of M+ that is enumerated: 2^25 assignments, about a second."""
@@ -88,6 +88,43 @@ def enumerate_optima(uprooted: UprootedModel, limit: int) -> tuple[npt.NDArray[n
     solutions = np.hstack([np.zeros((len(rows), 1), dtype=np.int8), rows])
     order = np.lexsort(solutions.T[::-1])
     return solutions[order[:limit]], complete
+
+
+def enumerate_best(uprooted: UprootedModel, count: int) -> npt.NDArray[np.int8]:
+    """List the assignments of highest score with y_0 = 0, the best first.
+
+    Returns
+    -------
+    ndarray of int8, shape (k, n_vertices)
+        At most ``count``; in ascending order where scores are equal.
+
+    Raises
+    ------
+    SizeError
+        For more than `LIMIT` vertices.
+
+    Notes
+    -----
+    O(2^(n_vertices - 1)) numbers: the scores of the first v vertices give those of v + 1.
+
+    Examples
+    --------
+    >>> enumerate_best(UprootedModel(3, [(0, 1), (1, 2)], [-2.0, 1.0]), 3).tolist()
+    [[0, 1, 1], [0, 1, 0], [0, 0, 0]]
+    """
+    W = _dense(uprooted)
+    # Bit N - 1 - v of an index is y_v, so that ascending indices are ascending assignments.
+    scores = np.zeros(1)
+    for v in range(1, len(W)):
+        differ = np.zeros(1)  # from the vertices at 1 before v, when y_v = 0
+        for u in range(v):
+            differ = np.stack([differ, differ + W[u, v]], axis=1).ravel() if u else differ
+        total = W[:v, v].sum()
+        scores = np.stack([scores - differ / 2, scores - (total - differ) / 2], axis=1).ravel()
+    least = np.partition(scores, -count)[-count] if count < len(scores) else -np.inf
+    above, ties = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
+    best = np.concatenate([above[np.argsort(-scores[above], kind="stable")], ties])[:count]
+    return (best[:, None] >> np.arange(len(W) - 1, -1, -1) & 1).astype(np.int8)
 
 
 def _dense(uprooted: UprootedModel) -> npt.NDArray[np.float64]:

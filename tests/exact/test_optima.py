@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from mapreroot.exact import collecting, semidefinite_nodes
 from mapreroot.exact import optima as module
-from mapreroot.exact import semidefinite_nodes
 from mapreroot.exact.enumeration import enumerate_optima
 from mapreroot.exact.optima import all_optima
 from mapreroot.exact.search import search
@@ -31,7 +31,8 @@ def ring(n, repulsive):
 
 @pytest.fixture(params=["cycle LP", "semidefinite"])
 def bound(request, monkeypatch):
-    monkeypatch.setattr(module, "_SMALL", 2)
+    monkeypatch.setattr(module, "SMALL", 2)
+    monkeypatch.setattr(collecting, "SMALL", 2)
     monkeypatch.setattr(
         semidefinite_nodes, "_DENSE", 0.0 if request.param == "semidefinite" else np.inf
     )
