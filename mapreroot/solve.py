@@ -84,10 +84,6 @@ class MapResult:
         Wall time of the call.
     labels : tuple
         The names of the variables.
-    certificate : dict or None
-        Of ``x``, when asked for; see `mapreroot.verify`.
-    """
-
     solutions : ndarray of int8, shape (k, n)
         The best assignments, ``x`` first, in ascending order where scores are equal: as many as
         were asked for, or all that the hard constraints allow.
@@ -96,6 +92,10 @@ class MapResult:
     complete : bool
         Whether no other assignment scores more than the last of these: False where a limit came
         first.
+    certificate : dict or None
+        Of ``x``, when asked for; see `mapreroot.verify`.
+    """
+
     x: Bits
     score: float
     bound: float
@@ -108,13 +108,13 @@ class MapResult:
     nodes: int
     seconds: float
     labels: tuple[Hashable, ...]
+    solutions: Bits
+    scores: npt.NDArray[np.float64]
+    complete: bool
     certificate: dict[str, Any] | None = None
 
     @property
     def gap(self) -> float:
-    solutions: Bits
-    scores: npt.NDArray[np.float64]
-    complete: bool
         """(bound - score) / max(1, abs(score)), the scale of the ``gap`` asked for."""
         return (self.bound - self.score) / max(1.0, abs(self.score))
 
@@ -137,9 +137,19 @@ class MapResult:
         MapResult
             For ``model``: assignments complete, in its order.
         """
-        whole = {**self.assignment, **fixed}
-        x = np.array([whole[label] for label in model.labels], dtype=np.int8)
-        return replace(self, x=x, score=float(model.score(x)), labels=model.labels)
+        place = {label: k for k, label in enumerate(self.labels)}
+        xs = np.empty((len(self.solutions), model.n), dtype=np.int8)
+        for k, label in enumerate(model.labels):
+            xs[:, k] = fixed[label] if label in fixed else self.solutions[:, place[label]]
+        scores = np.array([model.score(x) for x in xs])
+        return replace(
+            self,
+            x=xs[0],
+            score=float(scores[0]),
+            labels=model.labels,
+            solutions=xs,
+            scores=scores,
+        )
 
     def __repr__(self) -> str:
         early = f", stopped={self.stopped!r}" if self.stopped else ""
@@ -186,6 +196,7 @@ def solve(
     progress: Callable[[Progress], None] | None = None,
     certify: bool = False,
     nodes: int | None = None,
+    solutions: int = 1,
 ) -> MapResult:
     """Find the assignment of highest score, with a bound that proves it.
 
@@ -224,11 +235,13 @@ def solve(
         Attach a certificate that `mapreroot.verify` checks.
     nodes : int, optional
         Limit on search nodes.
+    solutions : int
+        How many assignments to find, each the best of the rest ("loc" and "tri" give one). The
+        ``gap`` is for the first alone.
 
     Returns
     -------
     MapResult
-    solutions: int = 1,
         ``status="optimal"`` only if the bound proves it. Ctrl-C returns the incumbent, as a
         time limit does (``stopped``).
 
@@ -256,6 +269,8 @@ def solve(
     >>> result = solve(frustrated)
     >>> result.score, result.status, result.method
     (1.2, 'optimal', 'tree')
+    >>> solve(frustrated, solutions=3).scores
+    array([1.2, 1.2, 1. ])
     """
     limits = Limits(time_limit, nodes)
     uprooted = uproot(model, names=False)
@@ -267,9 +282,6 @@ def solve(
         def report(score: float, bound: float, count: int) -> None:
             progress(Progress(score, bound, count, limits.elapsed()))
 
-    solutions : int
-        How many assignments to find, each the best of the rest ("loc" and "tri" give one). The
-        ``gap`` is for the first alone.
     ask = _Request(root, gap, seed, limits, start, report)
     with interruptible(limits):
         found = _METHODS[method](uprooted, ask)
@@ -288,59 +300,15 @@ def solve(
         nodes=found.nodes,
         seconds=limits.elapsed(),
         labels=model.labels,
-    )
-    return _certified(model, uprooted, result, limits) if certify else result
-
-
-def _certified(
-    model: Model, uprooted: UprootedModel, result: MapResult, limits: Limits
-) -> MapResult:
-    """Attach a certificate; the proof is exact where it proves as much as was found."""
-    slack = result.bound - result.score
-    with interruptible(limits):
-        certificate = prove(
-            model, result.x.tolist(), limits, slack, branch=result.status == "optimal"
-        )
-    >>> solve(frustrated, solutions=3).scores
-    array([1.2, 1.2, 1. ])
-    checked = verify(model, certificate)
-    if not checked:
-        raise SolverError(f"the certificate does not hold: {checked.failure}")
-    exact = checked.bound - result.bound <= max(uprooted.tolerance, 2 * math.ulp(result.bound))
-    return replace(
-        result,
-        bound=checked.bound if exact else result.bound,
-        proof="exact" if exact else "tolerance",
-        certificate=certificate,
-        seconds=limits.elapsed(),
-    )
-
-
-def _judge(
-    model: Model, uprooted: UprootedModel, found: _Outcome, start: Bits | None
-) -> tuple[Bits, float, float]:
-    """Map the best assignment back (Lemma 1), and score it on the user's own model."""
-
-    def mapped(y: Bits) -> tuple[float, Bits]:
-        x = y[1:] ^ y[0]
-        x.setflags(write=False)
-        return float(model.score(x)), x
-
-    score, x = mapped(found.y)
-    bound = (uprooted.score(found.y) if score == -math.inf else score) + found.slack
-    if start is not None:
-        score, x = max((score, x), mapped(start), key=lambda pair: pair[0])
-    if score == -math.inf:
-        # A heuristic answer may break a hard constraint, ours never does: from an assignment
         solutions=x[None, :],
         scores=np.array([score]),
         complete=optimal,
-        # that 2-SAT allows, the penalties keep an ascent inside.
+    )
     if solutions > 1:
         result = _ranked(model, uprooted, result, solutions, limits)
-        allowed = np.concatenate([[0], satisfying(model.forbidden, model.n)]).astype(np.int8)
-        score, x = mapped(improve(uprooted, allowed))
-    return x, score, float(max(score, bound))
+    return _certified(model, uprooted, result, limits) if certify else result
+
+
 def _ranked(
     model: Model, uprooted: UprootedModel, result: MapResult, count: int, limits: Limits
 ) -> MapResult:
@@ -373,6 +341,48 @@ def _ranked(
     )
 
 
+def _certified(
+    model: Model, uprooted: UprootedModel, result: MapResult, limits: Limits
+) -> MapResult:
+    """Attach a certificate; the proof is exact where it proves as much as was found."""
+    slack = result.bound - result.score
+    with interruptible(limits):
+        certificate = prove(
+            model, result.x.tolist(), limits, slack, branch=result.status == "optimal"
+        )
+    checked = verify(model, certificate)
+    if not checked:
+        raise SolverError(f"the certificate does not hold: {checked.failure}")
+    exact = checked.bound - result.bound <= max(uprooted.tolerance, 2 * math.ulp(result.bound))
+    return replace(
+        result,
+        bound=checked.bound if exact else result.bound,
+        proof="exact" if exact else "tolerance",
+        certificate=certificate,
+        seconds=limits.elapsed(),
+    )
+
+
+def _judge(
+    model: Model, uprooted: UprootedModel, found: _Outcome, start: Bits | None
+) -> tuple[Bits, float, float]:
+    """Map the best assignment back (Lemma 1), and score it on the user's own model."""
+
+    def mapped(y: Bits) -> tuple[float, Bits]:
+        x = y[1:] ^ y[0]
+        x.setflags(write=False)
+        return float(model.score(x)), x
+
+    score, x = mapped(found.y)
+    bound = (uprooted.score(found.y) if score == -math.inf else score) + found.slack
+    if start is not None:
+        score, x = max((score, x), mapped(start), key=lambda pair: pair[0])
+    if score == -math.inf:
+        # A heuristic answer may break a hard constraint, ours never does: from an assignment
+        # that 2-SAT allows, the penalties keep an ascent inside.
+        allowed = np.concatenate([[0], satisfying(model.forbidden, model.n)]).astype(np.int8)
+        score, x = mapped(improve(uprooted, allowed))
+    return x, score, float(max(score, bound))
 
 
 def _check(
@@ -382,6 +392,7 @@ def _check(
     gap: float,
     nodes: int | None,
     n_vertices: int,
+    solutions: int,
 ) -> None:
     if method not in get_args(Method):
         raise ModelError(f"method is {method!r}: expected one of {', '.join(get_args(Method))}")
@@ -390,6 +401,10 @@ def _check(
     for name, value in (("time_limit", time_limit), ("gap", gap), ("nodes", nodes)):
         if value is not None and not value >= 0:
             raise ModelError(f"{name} is {value}: expected a number of at least 0")
+    if solutions < 1:
+        raise ModelError(f"solutions is {solutions}: expected at least 1")
+    if solutions > 1 and method in ("loc", "tri"):
+        raise ModelError(f"method {method!r} gives one assignment: {solutions} need another")
 
 
 def _initial(model: Model, initial: npt.ArrayLike | Mapping[Any, int]) -> Bits:
@@ -424,7 +439,6 @@ def _tree(uprooted: UprootedModel, ask: _Request) -> _Outcome:
 
 
 def _loc(uprooted: UprootedModel, ask: _Request) -> _Outcome:
-    solutions: int,
     if ask.root is None:
         root, dual, _ = best_loc_root(uprooted)
     else:
@@ -433,10 +447,6 @@ def _loc(uprooted: UprootedModel, ask: _Request) -> _Outcome:
 
 
 def _tri(uprooted: UprootedModel, ask: _Request) -> _Outcome:
-    if solutions < 1:
-        raise ModelError(f"solutions is {solutions}: expected at least 1")
-    if solutions > 1 and method in ("loc", "tri"):
-        raise ModelError(f"method {method!r} gives one assignment: {solutions} need another")
     relaxed = tri(uprooted, limits=ask.limits)
     return _rounded(uprooted, "tri", relaxed.bound, relaxed.d, ask, stopped=relaxed.stopped)
 
