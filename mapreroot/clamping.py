@@ -171,7 +171,8 @@ class Clamping:
         consistent = bool(pair.min(initial=0.0) >= -TOL)
         if consistent:
             pair = np.maximum(pair, 0.0)
-        return Marginals(p, pair, consistent, converged, None, f"{method}, clamped")
+        by = f"{method}, clamped"
+        return Marginals(p, pair, consistent, converged, None, by, self.model.labels)
 
     def solve(self, method: Literal["loc", "tri", "exact"] = "loc") -> ClampedMap:
         """Find the best assignment of all clamped models, and a bound.

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,12 @@ from mapreroot.exact.search import search
 from mapreroot.limits import Limits, interruptible
 from mapreroot.marginals.max_product import elimination_order, max_product
 from mapreroot.model import Model, UprootedModel
+from mapreroot.notebook import grid_shape, image, names, table
 from mapreroot.relaxations.clamped_roof_duals import clamped_cycle_bounds, clamped_roof_duals
 from mapreroot.rerooting import uproot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["MaxMarginals", "max_marginals"]
 
@@ -75,6 +79,30 @@ class MaxMarginals:
     def margins(self) -> dict[Any, float]:
         """The margin of each variable, by label."""
         return dict(zip(self.labels, self.margin.tolist(), strict=True))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the margin of each variable: `mapreroot.report.answers.margins`."""
+        from mapreroot.report.answers import margins
+
+        return margins(self, ax)
+
+    def _repr_html_(self) -> str:
+        shape = grid_shape(self.labels)
+        pixels = [image(self.x.reshape(shape), "x")] if shape else []
+        order = np.argsort(self.margin, kind="stable").tolist()
+
+        def sure(i: int) -> str:
+            return f"{self.labels[i]} = {self.x[i]} by {self.margin[i]:.4g}"
+
+        return table(
+            "Max-marginals",
+            {
+                "score": self.score,
+                "exact": f"{int(self.exact.sum())} of {len(self.x)} margins",
+                "least sure": names(order, sure),
+            },
+            *pixels,
+        )
 
 
 def max_marginals(

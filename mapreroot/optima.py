@@ -12,6 +12,7 @@ from mapreroot.errors import ModelError
 from mapreroot.exact import optima
 from mapreroot.limits import Limits, interruptible
 from mapreroot.model import TOL, Model
+from mapreroot.notebook import table
 from mapreroot.rerooting import uproot
 
 __all__ = ["Optima", "all_optima"]
@@ -36,6 +37,10 @@ class Optima:
     solutions: npt.NDArray[np.int8]
     score: float
     complete: bool
+
+    def _repr_html_(self) -> str:
+        number = f"{len(self.solutions)}" + ("" if self.complete else ", and perhaps more")
+        return table("Optimal assignments", {"score": self.score, "number": number})
 
 
 def all_optima(

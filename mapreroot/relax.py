@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,14 @@ from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.local_search import improve, round_by_spanning_tree
 from mapreroot.limits import Limits
 from mapreroot.model import Model, UprootedModel
+from mapreroot.notebook import grid_shape, image, table
 from mapreroot.relaxations.extension import extend
 from mapreroot.relaxations.roof_duality import roof_dual
 from mapreroot.relaxations.tri import tri
 from mapreroot.rerooting import uproot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Relaxation", "relax"]
 
@@ -58,6 +62,8 @@ class Relaxation:
     relations : dict
         LOC: vertex -> 0 or 1, whether every optimal assignment has it equal to the root, or
         opposite.
+    labels : tuple
+        The names of the variables.
     converged : bool
         False where a limit ended TRI: the bound holds, the optimum is lower.
     rounds, n_cuts : int
@@ -75,6 +81,7 @@ class Relaxation:
     is_tight: bool | None
     persistent: dict[Any, int]
     relations: dict[int, int]
+    labels: tuple[Hashable, ...]
     converged: bool = True
     rounds: int = 0
     n_cuts: int = 0
@@ -82,6 +89,30 @@ class Relaxation:
     def __repr__(self) -> str:
         at = f", root={self.root}" if self.root is not None else ""
         return f"Relaxation({self.kind!r}{at}, bound={self.bound!r}, is_tight={self.is_tight})"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the optimum and where it is fractional: `mapreroot.report.answers.relaxed`."""
+        from mapreroot.report.answers import relaxed
+
+        return relaxed(self, ax)
+
+    def _repr_html_(self) -> str:
+        shape = grid_shape(self.labels)
+        pixels = [image(self.q.reshape(shape), "q")] if shape and self.q is not None else []
+        loc = self.kind == "loc"
+        return table(
+            f"{self.kind.upper()}, a relaxation",
+            {
+                "root": self.root,
+                "bound": self.bound,
+                "rounded": self.score,
+                "tight": {True: "yes", False: "no", None: "not known"}[self.is_tight],
+                "persistent": f"{len(self.persistent)} of {len(self.x)}" if loc else None,
+                "inequalities": None if loc else self.n_cuts,
+                "stopped early": None if self.converged else "yes",
+            },
+            *pixels,
+        )
 
 
 def relax(
@@ -170,6 +201,7 @@ def _loc(
         is_tight=_is_tight(uprooted, dual.bound, score),
         persistent=persistent,
         relations=relations,
+        labels=model.labels,
     )
 
 
@@ -190,6 +222,7 @@ def _tri(
         is_tight=_is_tight(uprooted, relaxed.bound, score) if relaxed.converged else None,
         persistent={},
         relations={},
+        labels=model.labels,
         converged=relaxed.converged,
         rounds=relaxed.rounds,
         n_cuts=relaxed.n_cuts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,10 @@ import numpy.typing as npt
 from mapreroot.balance import balancing_set, rooted_balance
 from mapreroot.errors import ModelError
 from mapreroot.model import UprootedModel
+from mapreroot.notebook import names, table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["RootChoice", "RootReason", "choose_root", "max_tw", "max_w"]
 
@@ -56,6 +60,26 @@ class RootChoice:
     def is_balanced(self) -> bool:
         """Whether M_root is balanced: a minimum cut solves it."""
         return self.switching is not None
+
+    def plot(self, uprooted: UprootedModel, ax: Axes | None = None) -> Axes:
+        """Draw the root in M+, and why it was chosen: `mapreroot.report.answers.root_choice`."""
+        from mapreroot.report.answers import root_choice
+
+        return root_choice(self, uprooted, ax)
+
+    def _repr_html_(self) -> str:
+        flips = None if self.switching is None else np.flatnonzero(self.switching).tolist()
+        cycle = self.frustrated_cycle
+        return table(
+            "A root, in the vertices of M+",
+            {
+                "root": self.root,
+                "reason": self.reason.replace("_", " "),
+                "flip": None if flips is None else names(flips) or "nothing",
+                "partner": self.partner,
+                "frustrated cycle": None if cycle is None else names(cycle),
+            },
+        )
 
     @classmethod
     def given(cls, uprooted: UprootedModel, root: int) -> RootChoice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
 import numpy as np
@@ -15,12 +15,16 @@ from mapreroot.decomposition import blocks, reduce
 from mapreroot.errors import ModelError
 from mapreroot.limits import Limits
 from mapreroot.model import Model, UprootedModel
+from mapreroot.notebook import table
 from mapreroot.relaxations.extension import extend
 from mapreroot.relaxations.roof_duality import best_loc_root, loc_by_root, roof_dual
 from mapreroot.relaxations.tri import tri
 from mapreroot.rerooting import uproot
 from mapreroot.solve import MapResult, solve
 from polytopes.hypermetric import HypermetricInequality, violated_hypermetric
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["TightnessReport", "invariance", "tightness"]
 
@@ -74,6 +78,29 @@ class TightnessReport:
     witness: dict[str, Any]
     fractional: int
     answer: MapResult
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw LOC by root beside TRI and MAP: `mapreroot.report.pictures.root_profile`."""
+        from mapreroot.report.pictures import root_profile
+
+        return root_profile(self, ax)
+
+    def _repr_html_(self) -> str:
+        words = {True: "tight", False: "not tight", None: "tightness not known"}
+        proved = "MAP" if self.answer.status == "optimal" else "best score found"
+        return table(
+            "Are the relaxations tight?",
+            {
+                proved: self.score,
+                "bound": self.bound,
+                "TRI": f"{self.tri:.10g}, {words[self.tri_tight]}",
+                "best LOC": f"{self.best_loc:.10g} at root {self.best_root}, "
+                f"{words[self.best_loc_tight]}",
+                "LOC": f"{self.loc:.10g} at root 0, {words[self.loc_tight]}",
+                "fractional edges": self.fractional,
+                "why": self.reason,
+            },
+        )
 
 
 def tightness(

@@ -11,6 +11,7 @@ from mapreroot.balance import balancing_vertices
 from mapreroot.errors import ModelError, SolverError
 from mapreroot.marginals.inference import LogPartition, log_partition
 from mapreroot.model import Model
+from mapreroot.notebook import table
 from mapreroot.rerooting import uproot
 from mapreroot.roots import max_tw, max_w
 
@@ -49,6 +50,16 @@ class Bounds:
     lower_root: Root | None
     upper_root: Root | None
     tried: tuple[Root, ...]
+
+    def _repr_html_(self) -> str:
+        return table(
+            "Bounds on log Z, in nats",
+            {
+                "upper": f"{self.upper:.10g} ({self.upper_method}, root {self.upper_root})",
+                "lower": f"{self.lower:.10g} ({self.lower_method}, root {self.lower_root})",
+                "rootings tried": len(self.tried),
+            },
+        )
 
 
 def bounds(

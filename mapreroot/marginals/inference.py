@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +19,14 @@ from mapreroot.marginals.mean_field import mean_field
 from mapreroot.marginals.messages import Beliefs
 from mapreroot.marginals.trw import trw
 from mapreroot.model import TOL, Model, UprootedModel
+from mapreroot.notebook import grid_shape, image, names, table
 from mapreroot.rerooting import restore_marginals, uproot
 from mapreroot.roots import max_tw, max_w
 from mapreroot.trees import find_cycle
 from mapreroot.trees.forest import forest_log_partition, forest_marginals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["LogPartition", "Marginals", "approximate", "log_partition", "marginals"]
 
@@ -60,6 +65,19 @@ class LogPartition:
     root: Root
     method: str
 
+    def _repr_html_(self) -> str:
+        return table(
+            "log Z, in nats",
+            {
+                "value": self.value,
+                "lower bound": self.lower,
+                "upper bound": self.upper,
+                "method": self.method,
+                "root": self.root,
+                "stopped early": None if self.converged else "yes",
+            },
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
@@ -78,6 +96,8 @@ class Marginals:
     root : int, "uprooted" or None
     method : str
         As in `LogPartition`.
+    labels : tuple
+        The names of the variables.
     """
 
     p: Floats
@@ -86,6 +106,30 @@ class Marginals:
     converged: bool
     root: Root
     method: str
+    labels: tuple[Hashable, ...]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw p(x_i = 1) of each variable: `mapreroot.report.answers.probabilities`."""
+        from mapreroot.report.answers import probabilities
+
+        return probabilities(self, ax)
+
+    def _repr_html_(self) -> str:
+        shape = grid_shape(self.labels)
+        pixels = [image(self.p.reshape(shape), "p(x = 1)")] if shape else []
+        return table(
+            "Marginals",
+            {
+                "p(x = 1)": names(
+                    range(len(self.p)), lambda i: f"{self.labels[i]}: {self.p[i]:.4g}"
+                ),
+                "method": self.method,
+                "root": self.root,
+                "pairs fit together": None if self.pair_consistent else "no",
+                "stopped early": None if self.converged else "yes",
+            },
+            *pixels,
+        )
 
 
 def log_partition(
@@ -203,15 +247,18 @@ def marginals(
         consistent = bool(pair.min(initial=0.0) >= -TOL)
         if consistent:
             pair = np.maximum(pair, 0.0)
-        return Marginals(found.p, pair, consistent, found.converged, vertex, found.method)
+        return Marginals(
+            found.p, pair, consistent, found.converged, vertex, found.method, model.labels
+        )
     own = root in (None, "auto", "uprooted")
     if own and _is_forest(model):
         p, pair = forest_marginals(model.theta, model.edges, model.weights)
-        return Marginals(p, pair, True, True, 0, "forest")
+        return Marginals(p, pair, True, True, 0, "forest", model.labels)
     uprooted = uproot(model)
     given = 0 if own else _as_int(_vertex(uprooted, root))
     _, p, pair = exact_marginals(uprooted, given, memory)
-    return Marginals(p[1:], pair[uprooted.edges[:, 0] != 0], True, True, given, "elimination")
+    inner = pair[uprooted.edges[:, 0] != 0]
+    return Marginals(p[1:], inner, True, True, given, "elimination", model.labels)
 
 
 def approximate(

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from mapreroot.errors import ModelError
 from mapreroot.model import Model, UprootedModel
 from mapreroot.relax import Relaxation
+from mapreroot.report.drawing import ATTRACTIVE, GLOW, REPULSIVE, axes_for, new_figure, plain
 from mapreroot.report.layout import place
 from mapreroot.rerooting import uproot
 from mapreroot.solve import MapResult, Progress
@@ -32,12 +33,16 @@ __all__ = [
     "signed_graph",
 ]
 
-ATTRACTIVE, REPULSIVE = "#2460b4", "#c2302e"
 _NAMED = 40  # vertices whose names have room
+_WEIGHED = 12  # edges whose weights have
 
 
 def signed_graph(
-    model: Model | UprootedModel, ax: Axes | None = None, at: npt.ArrayLike | None = None
+    model: Model | UprootedModel,
+    ax: Axes | None = None,
+    at: npt.ArrayLike | None = None,
+    fill: Mapping[int, str] | None = None,
+    glow: npt.ArrayLike | None = None,
 ) -> Axes:
     """Draw a model as a signed graph, wide edges for large weights.
 
@@ -45,11 +50,16 @@ def signed_graph(
     ----------
     model : Model or UprootedModel
         The fields of a `Model` stand under its names; a model of more than 40 vertices has no
-        room for names, and its vertices take the colour of their fields.
+        room for names, and its vertices take the colour of their fields. The weights of a dozen
+        edges or fewer are written on them.
     ax : Axes, optional
         Where to draw; a new figure by default.
     at : array_like, shape (number of vertices, 2), optional
         Places; those of `mapreroot.report.layout.place` by default.
+    fill : mapping from vertices to colours, optional
+        Vertices to fill with another colour.
+    glow : array_like of bool, shape (m,), optional
+        Edges to draw on an amber ground.
 
     Returns
     -------
@@ -61,41 +71,89 @@ def signed_graph(
     >>> len(ax.collections[0].get_segments()), len(ax.collections[1].get_segments())
     (2, 1)
     """
-    ax = _axes(ax)
+    ax = axes_for(ax)
     from matplotlib.collections import LineCollection
 
     points = np.asarray(place(model) if at is None else at, dtype=np.float64)
-    theta = model.theta if isinstance(model, Model) else np.zeros(len(points))
+    ends = points[model.edges]
     size = np.abs(model.weights)
     width = 0.6 + 2.4 * size / size.max(initial=1e-300)
     if len(points) > _NAMED:
         width /= 2
-    for chosen, colour, style in (
-        (model.weights > 0, ATTRACTIVE, "solid"),
-        (model.weights < 0, REPULSIVE, (0, (3, 1.5))),
+    for chosen, colour, style, name in (
+        (model.weights > 0, ATTRACTIVE, "solid", "attractive"),
+        (model.weights < 0, REPULSIVE, (0, (3, 1.5)), "repulsive"),
     ):
-        ends = points[model.edges[chosen]]
         ax.add_collection(
             LineCollection(
-                list(ends), colors=colour, linestyles=[style], linewidths=width[chosen], zorder=1
+                list(ends[chosen]),
+                colors=colour,
+                linestyles=[style],
+                linewidths=width[chosen],
+                zorder=1,
+                label=name,
             )
         )
-    if len(points) > _NAMED:
-        # theta_j = -W_rj / 2: a positive field repels from the root.
-        colours = np.array(["0.25", REPULSIVE, ATTRACTIVE])[np.sign(theta).astype(int)]
-        x, y = points.T
-        ax.scatter(x, y, s=16, c=colours, edgecolors="white", linewidths=0.5, zorder=2)
-    else:
-        box = {"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": "0.2"}
-        for (x, y), label, field in zip(points.tolist(), model.labels, theta, strict=True):
-            text = f"{label}\n{field:+.3g}" if isinstance(model, Model) else str(label)
-            ax.text(x, y, _plain(text), ha="center", va="center", fontsize=8, bbox=box, zorder=2)
+    if glow is not None:
+        chosen = np.asarray(glow, dtype=bool)
+        ax.add_collection(
+            LineCollection(
+                list(ends[chosen]), colors=GLOW, linewidths=width[chosen] + 5, alpha=0.6, zorder=0
+            )
+        )
+    if model.m <= _WEIGHED and len(points) <= _NAMED:
+        box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none"}
+        spots = 0.58 * ends[:, 0] + 0.42 * ends[:, 1]  # off the middle, where diagonals cross
+        for (x, y), weight in zip(spots.tolist(), model.weights.tolist(), strict=True):
+            ax.text(x, y, f"{weight:.3g}", ha="center", va="center", fontsize=8, bbox=box, zorder=2)
+    theta = model.theta if isinstance(model, Model) else None
+    _vertices(ax, points, model.labels, theta, fill or {})
     ax.update_datalim(points)
     ax.set_aspect("equal")
     ax.margins(0.14 if len(points) <= _NAMED else 0.05)
     ax.autoscale_view()
     ax.set_axis_off()
     return ax
+
+
+def _vertices(
+    ax: Axes,
+    points: npt.NDArray[np.float64],
+    labels: Sequence[object],
+    theta: npt.NDArray[np.float64] | None,
+    fill: Mapping[int, str],
+) -> None:
+    """Write names and fields, or draw dots where there are too many."""
+    from matplotlib.colors import to_rgb
+
+    if len(points) > _NAMED:
+        # theta_j = -W_rj / 2: a positive field repels from the root.
+        sign = np.zeros(len(points), int) if theta is None else np.sign(theta).astype(int)
+        colours = np.array(["0.25", REPULSIVE, ATTRACTIVE])[sign].tolist()
+        for v, colour in fill.items():
+            colours[v] = colour
+        ax.scatter(
+            points[:, 0], points[:, 1], s=16, c=colours, edgecolors="0.3", linewidths=0.3, zorder=3
+        )
+        return
+    for v, ((x, y), label) in enumerate(zip(points.tolist(), labels, strict=True)):
+        text = str(label) if theta is None else f"{label}\n{_signed(theta[v])}"
+        ground = to_rgb(fill.get(v, "white"))
+        ax.text(
+            x,
+            y,
+            plain(text),
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="white" if sum(ground) < 1.5 else "black",
+            bbox={"boxstyle": "round,pad=0.5", "facecolor": ground, "edgecolor": "0.2"},
+            zorder=3,
+        )
+
+
+def _signed(field: float) -> str:
+    return f"{field:+.3g}" if field else "0"
 
 
 def rerootings(model: Model, root: int) -> Figure:
@@ -126,13 +184,15 @@ def rerootings(model: Model, root: int) -> Figure:
     uprooted = uproot(model)
     rooted = uprooted.reroot(root)
     at = place(uprooted)
-    figure = _figure(12, 4.4)
+    figure = new_figure(12, 4.8)
     left, middle, right = figure.subplots(1, 3, sharex=True, sharey=True)
     signed_graph(model, left, at[1:]).set_title("M")
     signed_graph(uprooted, middle, at).set_title("M+")
     signed_graph(rooted, right, np.delete(at, root, axis=0)).set_title(
-        _plain(f"M+ rooted at {uprooted.labels[root]}")
+        plain(f"M+ rooted at {uprooted.labels[root]}")
     )
+    handles = middle.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
@@ -142,17 +202,13 @@ def root_profile(report: TightnessReport, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     report : TightnessReport
-        That was asked for roots: ``tightness(model, roots="all")``.
+        ``tightness(model, roots="all")`` shows every root; without it there are only root 0 and
+        the best one.
     ax : Axes, optional
 
     Returns
     -------
     Axes
-
-    Raises
-    ------
-    ModelError
-        If the report has LOC at no root.
 
     Examples
     --------
@@ -162,20 +218,22 @@ def root_profile(report: TightnessReport, ax: Axes | None = None) -> Axes:
     >>> ax.lines[0].get_ydata().tolist()
     [3.0, 2.0, 2.0, 2.0]
     """
-    if not report.loc_by_root:
-        raise ModelError('the report has LOC at no root: ask for tightness(model, roots="all")')
-    ax = _axes(ax)
+    ax = axes_for(ax)
     from matplotlib.ticker import MaxNLocator
 
-    roots = list(report.loc_by_root)
-    values = list(report.loc_by_root.values())
-    ax.plot(roots, values, "o", markersize=4, color="0.3", label="LOC at the root")
+    known = report.loc_by_root | {0: report.loc, report.best_root: report.best_loc}
+    roots = sorted(known)
+    best = report.best_root
+    ax.plot(roots, [known[r] for r in roots], "o", markersize=4, color="0.45", label="LOC")
+    ax.plot([0], [report.loc], "s", markersize=7, color="0.2", label="LOC of the model as it is")
+    ax.plot([best], [report.best_loc], "*", markersize=12, color=GLOW, markeredgecolor="0.2",
+            markeredgewidth=0.6, label=f"best LOC, at root {best}")  # fmt: skip
     ax.axhline(report.tri, color=ATTRACTIVE, label="TRI, at every root")
-    name = "MAP" if report.score == report.bound else "best score found"
+    name = "MAP" if report.answer.status == "optimal" else "best score found"
     ax.axhline(report.score, color="black", linestyle=(0, (4, 2)), label=name)
     ax.set(xlabel="root, a vertex of M+", ylabel="bound (nats)")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, fontsize=8)
     return ax
 
 
@@ -219,7 +277,7 @@ def grid_labels(relaxation: Relaxation, result: MapResult, shape: tuple[int, int
             f"{len(relaxation.q)}, the MAP {n}"
         )
     known = np.array([relaxation.persistent.get(label, np.nan) for label in result.labels])
-    figure = _figure(10.5, 3.8)
+    figure = new_figure(10.5, 3.8)
     count = int(np.isfinite(known).sum())
     labels = (relaxation.q.reshape(shape), known.reshape(shape), result.x.reshape(shape))
     for ax, values, title in zip(
@@ -261,11 +319,11 @@ def bound_and_score(records: Iterable[Progress], ax: Axes | None = None) -> Axes
     known = list(records)
     if not known:
         raise ModelError("no records: the model was solved before there was progress to report")
-    ax = _axes(ax)
+    ax = axes_for(ax)
     seconds = [record.seconds for record in known]
     bound, score = [r.bound for r in known], [r.score for r in known]
-    ax.step(seconds, bound, where="post", color=ATTRACTIVE, label="bound")
-    ax.step(seconds, score, where="post", color="black", label="best score")
+    for values, colour, name in ((bound, ATTRACTIVE, "bound"), (score, "black", "best score")):
+        ax.step(seconds, values, ".-", where="post", color=colour, label=name)
     ax.fill_between(seconds, score, bound, step="post", color=ATTRACTIVE, alpha=0.12, linewidth=0)
     ax.set(xlabel="seconds", ylabel="score (nats)")
     ax.legend(frameon=False)
@@ -313,7 +371,7 @@ def error_by_wmax(
     values = np.abs(np.asarray(table[error], dtype=np.float64))
     strength = np.asarray(table[wmax], dtype=np.float64)
     groups = list(table[by])
-    ax = _axes(ax)
+    ax = axes_for(ax)
     for name in dict.fromkeys(groups):
         chosen = np.array([group == name for group in groups]) & np.isfinite(values)
         x = np.unique(strength[chosen])
@@ -321,27 +379,8 @@ def error_by_wmax(
         mean = np.array([sample.mean() for sample in samples])
         spread = np.array([sample.std(ddof=1) if len(sample) > 1 else 0.0 for sample in samples])
         half = spread / np.sqrt([len(sample) for sample in samples])
-        (line,) = ax.plot(x, mean, marker="o", markersize=4, label=_plain(str(name)))
+        (line,) = ax.plot(x, mean, marker="o", markersize=4, label=plain(str(name)))
         ax.fill_between(x, mean - half, mean + half, color=line.get_color(), alpha=0.2, linewidth=0)
-    ax.set(xlabel="Wmax (nats)", ylabel=_plain(f"mean |{error}|"))
+    ax.set(xlabel="Wmax (nats)", ylabel=plain(f"mean |{error}|"))
     ax.legend(frameon=False)
     return ax
-
-
-def _plain(text: str) -> str:
-    """Keep matplotlib from reading dollars in a name as mathematics."""
-    return text.replace("$", r"\$")
-
-
-def _figure(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "pictures need matplotlib: pip install 'mapreroot[plot]'", name="matplotlib"
-        ) from error
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _axes(ax: Axes | None) -> Axes:
-    return _figure(5.6, 4.2).add_subplot() if ax is None else ax

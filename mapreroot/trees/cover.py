@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from mapreroot.errors import ModelError
+from mapreroot.notebook import table
 from mapreroot.trees.rooting import Ints, checked_edges, peeled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Kind", "Slot", "TreeCover"]
 
@@ -159,6 +165,32 @@ class TreeCover:
         while self.parent[chain[-1]] >= 0:
             chain.append(int(self.parent[chain[-1]]))
         return chain
+
+    def plot(
+        self,
+        touched_by: int | None = None,
+        ax: Axes | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Axes:
+        """Draw the clusters, those that one update touches in red.
+
+        Takes and raises what `mapreroot.report.cover.cover_tree` does.
+        """
+        from mapreroot.report.cover import cover_tree
+
+        return cover_tree(self, touched_by, ax, names)
+
+    def _repr_html_(self) -> str:
+        paths = int((self.kind == Kind.COMPRESS).sum())
+        return table(
+            "Hierarchical cover",
+            {
+                "vertices": self.n,
+                "edges": len(self.edges),
+                "height": self.height,
+                "clusters": f"{paths} paths, {self.n - paths} points",
+            },
+        )
 
     def mean_work(self, k: int) -> float:
         """Multiplications of one update and one query with k labels, mean over the vertices.

@@ -44,7 +44,14 @@ def test_attractive_edges_are_solid_and_blue_repulsive_ones_dashed_and_red() -> 
         assert (lines.get_linestyle()[0][1] is not None) == dashed
     wide, narrow = attractive.get_linewidth()  # of the edges ac and bc
     assert wide > narrow
-    assert [text.get_text() for text in ax.texts] == ["a\n+0.5", "\\$b\\$\n+0", "c\n-1"]
+    assert [text.get_text() for text in ax.texts] == [
+        "-2",
+        "4",
+        "2",
+        "a\n+0.5",
+        "\\$b\\$\n0",
+        "c\n-1",
+    ]
     assert rendered(ax.figure) == rendered(pictures.signed_graph(FRUSTRATED, at=at).figure)
 
 
@@ -67,7 +74,8 @@ def test_models_without_edges_or_variables_have_pictures() -> None:
 def test_rerootings_leave_every_vertex_in_its_place() -> None:
     figure = pictures.rerootings(FRUSTRATED, root=2)
     places = [
-        {t.get_text().split("\n")[0]: t.get_position() for t in ax.texts} for ax in figure.axes
+        {t.get_text().split("\n")[0]: t.get_position() for t in ax.texts if t.get_zorder() == 3}
+        for ax in figure.axes
     ]
     m, uprooted, rooted = places
     assert set(uprooted) == {"X0", "a", "\\$b\\$", "c"}
@@ -84,14 +92,16 @@ def test_root_profile_shows_loc_by_root_between_lines_for_tri_and_map() -> None:
     mine = figure.add_subplot()
     ax = pictures.root_profile(report, ax=mine)
     assert ax is mine
-    dots, tri, best = ax.lines
+    dots, here, top, tri, best = ax.lines
     assert dots.get_xdata().tolist() == [0, 1, 2, 3]
     assert dots.get_ydata().tolist() == list(report.loc_by_root.values())
     assert set(tri.get_ydata()) == {report.tri}
     assert set(best.get_ydata()) == {report.score}
     assert best.get_label() == "MAP"
-    with pytest.raises(mr.ModelError, match="roots"):
-        pictures.root_profile(tightness(FRUSTRATED))
+    assert (here.get_xdata()[0], here.get_ydata()[0]) == (0, report.loc)
+    assert (top.get_xdata()[0], top.get_ydata()[0]) == (report.best_root, report.best_loc)
+    bare = tightness(FRUSTRATED)
+    assert pictures.root_profile(bare).lines[0].get_xdata().tolist() == sorted({0, bare.best_root})
 
 
 def test_grid_labels_show_q_what_is_persistent_and_the_map() -> None:
