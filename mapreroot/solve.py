@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,13 @@ from mapreroot.exact.ranking import k_best
 from mapreroot.exact.rooted import balanced_rooting, forest_root, not_balanced, tree_at
 from mapreroot.limits import Limits, StopReason, interruptible
 from mapreroot.model import Model, UprootedModel
+from mapreroot.notebook import grid_shape, image, names, table
 from mapreroot.relaxations.roof_duality import best_loc_root, roof_dual
 from mapreroot.relaxations.tri import tri
 from mapreroot.rerooting import uproot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["MapResult", "Method", "Progress", "solve"]
 
@@ -149,6 +153,34 @@ class MapResult:
             labels=model.labels,
             solutions=xs,
             scores=scores,
+        )
+
+    def plot(self, model: Model | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the assignment, as an image or on a model: `mapreroot.report.answers.assignment`."""
+        from mapreroot.report.answers import assignment
+
+        return assignment(self, model, ax)
+
+    def _repr_html_(self) -> str:
+        shape = grid_shape(self.labels)
+        pixels = [image(self.x.reshape(shape), "x")] if shape else []
+        early = f", stopped: {self.stopped}" if self.stopped else ""
+        proof = ", in exact arithmetic" if self.proof == "exact" else ""
+        return table(
+            "The best assignment" if self.status == "optimal" else "An assignment",
+            {
+                "status": self.status + early + proof,
+                "score": self.score,
+                "bound": self.bound,
+                "gap": f"{self.gap:.3%}" if self.gap > 0 else None,
+                "method": self.method,
+                "root": self.root,
+                "blocks": len(self.block_roots) or None,
+                "nodes": self.nodes or None,
+                "seconds": f"{self.seconds:.3g}",
+                "x": names(range(len(self.x)), lambda i: f"{self.labels[i]} = {self.x[i]}"),
+            },
+            *pixels,
         )
 
     def __repr__(self) -> str:
