@@ -51,6 +51,10 @@ def batch(
     retries: Annotated[
         int, typer.Option(help="Tries after a failed solver or a process that died.")
     ] = 1,
+    grace: Annotated[
+        float,
+        typer.Option(help="Seconds after the time limit before a model that goes on is killed."),
+    ] = 60.0,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
@@ -73,6 +77,7 @@ def batch(
             method,  # type: ignore[arg-type]  # run_batch names what it does not know
             gap,
             format,
+            grace,
         )
     errors = [row for row in rows if row.error is not None]
     counts = Counter(row.status for row in rows)

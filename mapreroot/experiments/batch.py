@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import get_args
 
 from mapreroot.errors import FormatError, MapRerootError, ModelError, SolverError
-from mapreroot.experiments.pool import Failure, spread
 from mapreroot.experiments.shards import Shards
 from mapreroot.experiments.table import check_table, write_table
 from mapreroot.experiments.versions import versions
 from mapreroot.formats import find_format, read_file
 from mapreroot.formats.text import read_text
+from mapreroot.pool import Failure, spread
 from mapreroot.solve import Method, solve
 
 __all__ = ["BatchRow", "model_files", "run_batch", "solve_file"]
@@ -85,6 +85,7 @@ def run_batch(
     method: Method = "auto",
     gap: float = 0.0,
     format: str | None = None,  # noqa: A002
+    grace: float = 60.0,
 ) -> tuple[BatchRow, ...]:
     r"""Solve many model files, and write one table with a row for each.
 
@@ -100,7 +101,8 @@ def run_batch(
     time_limit : float, optional
         Seconds of wall time for each model.
     workers : int, optional
-        Processes on this machine; one per core by default, and 1 stays in this process.
+        Processes on this machine; one per core by default. Without a time limit, 1 stays in this
+        process.
     scheduler : str, optional
         Address of a dask.distributed scheduler that does the work instead. Its workers read the
         files by themselves, under the same absolute paths.
@@ -113,6 +115,10 @@ def run_batch(
         As for `solve`.
     format : str, optional
         Of all files; by default each one's extension says it.
+    grace : float
+        Seconds beside the time limit, for reading the file, and for compilation in the first run
+        on a machine. A process that is still busy after both is killed, whatever it is stuck in:
+        the row's error says so, and the others go on.
 
     Returns
     -------
@@ -134,7 +140,9 @@ def run_batch(
 
     Notes
     -----
-    A script that solves on several processes needs the usual ``if __name__ == "__main__":``.
+    A script that solves on other processes needs the usual ``if __name__ == "__main__":``. On a
+    cluster with a time limit, each model gets a process of its own beside dask's worker, which
+    costs a second or two of starting; what a killed batch had begun there runs up to its limit.
 
     Examples
     --------
@@ -154,9 +162,10 @@ def run_batch(
         find_format("", format)
     if method not in get_args(Method):
         raise ModelError(f"method is {method!r}: expected one of {', '.join(get_args(Method))}")
-    for name, value in (("time_limit", time_limit), ("gap", gap)):
+    for name, value in (("time_limit", time_limit), ("gap", gap), ("grace", grace)):
         if value is not None and not value >= 0:
             raise ModelError(f"{name} is {value}: expected a number of at least 0")
+    patience = None if time_limit is None else time_limit + grace
     one = partial(solve_file, time_limit=time_limit, method=method, gap=gap, format=format)
     keys = [json.dumps([file, _fingerprint(file), one.keywords]) for file in files]
     failed: dict[str, BatchRow] = {}
@@ -166,7 +175,7 @@ def run_batch(
         if progress is not None:
             progress(done, len(files))
         absolute = [os.path.abspath(files[k]) for k in missing]
-        for index, found in spread(one, absolute, workers, scheduler, retries):
+        for index, found in spread(one, absolute, workers, scheduler, retries, patience):
             file, key = files[missing[index]], keys[missing[index]]
             if isinstance(found, Failure):
                 failed[key] = BatchRow(file, error=found.message)

@@ -13,11 +13,11 @@ import numpy as np
 
 from mapreroot import generate
 from mapreroot.errors import ModelError, SolverError
-from mapreroot.experiments.pool import Failure, spread
 from mapreroot.experiments.shards import Shards
 from mapreroot.marginals.exact import exact_marginals
 from mapreroot.marginals.inference import approximate
 from mapreroot.model import Model, UprootedModel
+from mapreroot.pool import Failure, spread
 from mapreroot.relaxations.roof_duality import best_loc_root, loc_by_root
 from mapreroot.rerooting import uproot
 from mapreroot.roots import max_tw, max_w

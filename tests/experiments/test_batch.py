@@ -1,6 +1,7 @@
 """Batches: one row for each file, whatever is wrong with the file or dies on the way."""
 
 import csv
+import ctypes
 import json
 import multiprocessing
 import os
@@ -17,7 +18,7 @@ from mapreroot import generate
 from mapreroot.errors import FormatError, ModelError, SolverError
 from mapreroot.experiments import model_files, run_batch
 from mapreroot.experiments.batch import solve_file
-from mapreroot.experiments.pool import Failure, spread
+from mapreroot.pool import Failure, spread
 
 TRIANGLE = "3 3\n1 2 1\n2 3 1\n1 3 1\n"
 
@@ -174,10 +175,32 @@ def test_an_interrupted_answer_is_not_kept(folder, tmp_path, monkeypatch):
     assert not output.exists()
 
 
+def solve_but_get_stuck(path, **settings):
+    if "k8_1" in path:
+        ctypes.PyDLL(None).sleep(1000)
+    return solve_file(path, **settings)
+
+
+@pytest.mark.slow
+def test_a_model_that_ignores_its_limit_is_a_row(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("mapreroot.experiments.batch.solve_file", solve_but_get_stuck)
+    files, output = model_files(folder), tmp_path / "r.csv"
+    limits = {"time_limit": 5.0, "grace": 20.0}
+    rows = run_batch(files, output, **limits, workers=2)
+    assert [row.status for row in rows] == ["optimal", None, *["optimal"] * 3, None]
+    assert rows[1].error == "killed: still busy after 25 s"
+    monkeypatch.undo()
+    rows = run_batch(files, output, **limits, workers=1)
+    assert rows[1].status == "optimal"
+    assert recorded(output)[-1] == files[1]
+    assert sorted(recorded(output)) == files
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"time_limit": -1.0}, "time_limit is -1"),
+        ({"grace": -1.0}, "grace is -1"),
         ({"gap": -1.0}, "gap is -1"),
         ({"method": "magic"}, "'magic'"),
         ({"format": "magic"}, "'magic'"),
@@ -241,8 +264,7 @@ def test_leaving_early_ends_the_processes():
 def test_processes_that_cannot_start(tmp_path):
     script = tmp_path / "unguarded.py"
     script.write_text(
-        "from mapreroot.experiments.pool import spread\n"
-        "print(list(spread(abs, [1, 2, 3], workers=2)))\n"
+        "from mapreroot.pool import spread\nprint(list(spread(abs, [1, 2, 3], workers=2)))\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
