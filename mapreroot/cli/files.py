@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from json import dumps
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -18,7 +20,10 @@ from mapreroot.cli.options import (
 )
 from mapreroot.cli.output import print_json, print_table, say, shown
 from mapreroot.decomposition import components
+from mapreroot.errors import ModelError
 from mapreroot.formats import find_format, write_model
+from mapreroot.formats.text import write_text
+from mapreroot.interop.lp import lp_format, write_lp
 from mapreroot.rerooting import uproot
 
 __all__ = ["convert", "info"]
@@ -78,25 +83,56 @@ def info(
 
 def convert(
     source: Annotated[str, typer.Argument(help="The file to read; - for stdin.", metavar="IN")],
-    target: Annotated[str, typer.Argument(help="The file to write.", metavar="OUT")],
+    target: Annotated[str, typer.Argument(help="The file to write; - for stdout.", metavar="OUT")],
     format: FormatOption = None,  # noqa: A002
     to: Annotated[
-        str | None, typer.Option("--to", help="Format of OUT; by default by its extension.")
+        str | None,
+        typer.Option("--to", help="Format of OUT, lp and mps too; by default by its extension."),
+    ] = None,
+    relaxation: Annotated[
+        str | None,
+        typer.Option(
+            help="For OUT in lp or mps: mip, the integer program whose maximum is the best score; "
+            "loc; or tri. [default: mip]"
+        ),
+    ] = None,
+    root: Annotated[
+        int | None, typer.Option(help="For mip and loc: a vertex of M+ to root at. [default: 0]")
+    ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(help="For lp and mps: write what each column stands for, as JSON."),
     ] = None,
     evidence: EvidenceOption = None,
     fix: FixOption = None,
 ) -> None:
-    """Write a model in another format; every score stays the same.
+    """Write a model in another format, every score the same, or for an LP or MIP solver.
 
     Example: mapreroot convert model.uai model.json
+
+    Example: mapreroot convert model.uai model.lp --relaxation tri --names names.json
     """
+    linear = lp_format(target, to)
+    given = {"--relaxation": relaxation, "--root": root, "--names": names}
+    for option, value in given.items():
+        if linear is None and value is not None:
+            raise ModelError(f"{option} {value}: only where OUT is in lp or mps")
     model_file = load(source, format, evidence, fix)
     model = model_file.model
-    write_model(model, target, to)
+    if linear is None:
+        write_model(model, target, to)
+        written = find_format(target, to).name
+    else:
+        kind = relaxation or "mip"
+        # write_lp names a kind that it does not know
+        columns = write_lp(model, target, kind, root or 0, linear)  # type: ignore[arg-type]
+        if names is not None:
+            write_text(names, dumps(columns, default=str, indent=1) + "\n")
+        written = f"{linear}: {kind}, the score is maximised over {len(columns)} columns"
     attractive = int(np.count_nonzero(model.weights > 0))
     rule = f"; {model_file.doubling}" if model_file.doubling else ""
     say(
         f"{source} ({model_file.format}: {model_file.sense} {model_file.measure}{rule}; constant "
-        f"{shown(model_file.constant)}) -> {target} ({find_format(target, to).name}): {model.n} "
+        f"{shown(model_file.constant)}) -> {target} ({written}): {model.n} "
         f"variables, {model.m} edges, {attractive} attractive, {model.m - attractive} repulsive"
     )

@@ -15,20 +15,39 @@ import numpy.typing as npt
 
 from mapreroot.errors import ModelError, SizeError, SolverError
 from mapreroot.formats.text import write_text
-from mapreroot.model import Ints, Model, UprootedModel
+from mapreroot.model import Model, UprootedModel
 from mapreroot.relaxations.declarative import MAX_ROWS, tri_rows
 from mapreroot.relaxations.highs import new_highs
 from mapreroot.rerooting import uproot
 
-__all__ = ["Kind", "Names", "write_lp"]
+__all__ = ["Kind", "Names", "lp_format", "write_lp"]
 
 Kind = Literal["loc", "tri", "mip"]
 Names = dict[str, Hashable | tuple[Hashable, Hashable]]
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+
+def lp_format(path: str | os.PathLike[str], name: str | None = None) -> str | None:
+    """Tell "lp" or "mps" by a name, or else by the file's extension; None for another.
+
+    Examples
+    --------
+    >>> lp_format("model.lp.gz"), lp_format("-", "mps"), lp_format("model.json")
+    ('lp', 'mps', None)
+    """
+    if name is None:
+        name = os.path.splitext(os.fspath(path).lower().removesuffix(".gz"))[1]
+    name = name.removeprefix(".")
+    return name if name in ("lp", "mps") else None
 
 
 def write_lp(
-    model: Model, path: str | os.PathLike[str], kind: Kind = "mip", root: int = 0
+    model: Model,
+    path: str | os.PathLike[str],
+    kind: Kind = "mip",
+    root: int = 0,
+    format: str | None = None,  # noqa: A002
 ) -> Names:
     """Write an optimisation problem for any LP or MIP solver: its maximum is the bound, or MAP.
 
@@ -36,13 +55,16 @@ def write_lp(
     ----------
     model : Model
     path : path-like
-        Ends in ``.lp`` or ``.mps``, perhaps followed by ``.gz``.
+        Ends in ``.lp`` or ``.mps``, perhaps followed by ``.gz``. ``-`` is standard output, and
+        needs a format.
     kind : {"mip", "loc", "tri"}
         "loc": four triangle inequalities for each edge of M_root. "mip": the same with the
         variables d_rj binary, whose optimum is MAP. "tri": the triangle inequalities of all
         vertices of M+ that have an edge.
     root : int
         A vertex of M+, for "loc" and "mip"; 0 is the model as it stands.
+    format : {"lp", "mps"}, optional
+        By default what the extension says.
 
     Returns
     -------
@@ -53,7 +75,7 @@ def write_lp(
     Raises
     ------
     ModelError
-        For an unknown extension or kind, or a root that is no vertex.
+        For an unknown format or kind, or a root that is no vertex.
     SizeError
         If TRI has more than `mapreroot.relaxations.declarative.MAX_ROWS` inequalities.
     SolverError
@@ -75,10 +97,10 @@ def write_lp(
     >>> "max" in path.read_text().lower()
     True
     """
-    name = os.fspath(path)
-    extension = os.path.splitext(name.removesuffix(".gz"))[1]
-    if extension not in (".lp", ".mps"):
-        raise ModelError(f"the file is called {name!r}: expected an extension .lp or .mps")
+    extension = lp_format(path, format)
+    if extension is None:
+        name = f"the file is called {os.fspath(path)!r}" if format is None else f"got {format!r}"
+        raise ModelError(f"{name}: expected an extension .lp or .mps")
     if kind not in get_args(Kind):
         raise ModelError(f"kind is {kind!r}: expected one of {', '.join(get_args(Kind))}")
     uprooted = uproot(model)
@@ -90,7 +112,7 @@ def write_lp(
     highs = new_highs()
     highs.passModel(_problem(uprooted, pairs, triangles, columns, binary))
     with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder, "model" + extension)
+        draft = Path(folder, f"model.{extension}")
         if highs.writeModel(str(draft)) != highspy.HighsStatus.kOk:
             raise SolverError(f"HiGHS could not write {len(pairs)} columns as {extension}")
         write_text(path, draft.read_text())
