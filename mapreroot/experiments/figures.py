@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["draw_figures"]
+__all__ = ["draw_figures", "draw_roots"]
 
 STYLES = {
     "original": ("M (original)", "black", "o", "-"),
@@ -16,6 +16,7 @@ STYLES = {
     "max_w": ("maxW", "tab:orange", "x", "-"),
     "max_tw": ("maxtW", "tab:blue", "d", "-"),
 }
+RULE_COLOURS = {"max_tw": "tab:blue", "max_w": "tab:orange"}
 MEASURES = (("log_z_error", "error of log Z"), ("l1", "l1 error of marginals"))
 
 
@@ -81,6 +82,72 @@ def draw_figures(summary: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
         figure.savefig(path, dpi=120)
         paths.append(path)
     return paths
+
+
+def draw_roots(
+    summary: Sequence[dict[str, Any]], folder: Path, extra: Sequence[str] = ("handicap",)
+) -> list[Path]:
+    """Draw how much of the gap between vertex 0 and the best root some rules recover.
+
+    Parameters
+    ----------
+    summary : list of dict
+        As `mapreroot.experiments.roots.root_table` gives it.
+    folder : Path
+        Where ``roots.png`` goes.
+    extra : sequence of str
+        Rules to draw beside maxtW and maxW.
+
+    Returns
+    -------
+    list of Path
+        Empty without matplotlib.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return []
+    drawn = [line for line in summary if line["measure"] == "log_z" and line["family"] != "all"]
+    methods = [name for (name,) in _distinct(drawn, "method")]
+    settings = _distinct(
+        [line for line in drawn if line["recovered"] is not None], "family", "kind", "singletons"
+    )
+    figure = Figure(figsize=(9, 1 + 2 * len(methods)), layout="constrained")
+    axes = figure.subplots(len(methods), 1, squeeze=False, sharex=True)[:, 0]
+    rules = (*RULE_COLOURS, *extra)
+    for axis, method in zip(axes, methods, strict=True):
+        for place, rule in enumerate(rules):
+            found = {
+                (line["family"], line["kind"], line["singletons"]): line
+                for line in drawn
+                if line["method"] == method and line["rule"] == rule
+            }
+            bars = [
+                (x, found[setting])
+                for x, setting in enumerate(settings)
+                if setting in found and found[setting]["recovered"] is not None
+            ]
+            axis.bar(
+                [x + 0.8 * (place + 0.5) / len(rules) - 0.4 for x, _ in bars],
+                [max(line["recovered"], -1.0) for _, line in bars],
+                0.8 / len(rules),
+                yerr=[line["recovered_se"] for _, line in bars],
+                color=RULE_COLOURS.get(rule),
+                label=rule,
+                error_kw={"linewidth": 0.8},
+            )
+        axis.axhline(0, color="black", linewidth=0.8)
+        axis.axhline(1, color="grey", linewidth=0.8, linestyle=":")
+        axis.set_ylim(-1.05, 1.1)
+        axis.set_ylabel(method.replace("_", " "))
+    axes[0].set_title("share of the gap in |log Z error| between vertex 0 and the best root")
+    axes[-1].set_xticks(
+        range(len(settings)), [f"{f} {k}\n{s}" for f, k, s in settings], rotation=90, fontsize=7
+    )
+    axes[0].legend(fontsize="small", ncols=len(rules))
+    path = folder / "roots.png"
+    figure.savefig(path, dpi=120)
+    return [path]
 
 
 def _distinct(rows: Sequence[dict[str, Any]], *names: str) -> list[tuple[Any, ...]]:
