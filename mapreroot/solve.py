@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from mapreroot.certificates import verify
 from mapreroot.constraints import satisfying
 from mapreroot.errors import ModelError, SolverError
+from mapreroot.exact.apart import search_apart
 from mapreroot.exact.blockwise import solve_blocks
 from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.local_search import improve, round_by_spanning_tree
@@ -21,6 +22,7 @@ from mapreroot.exact.mincut import balanced_map
 from mapreroot.exact.prove import prove
 from mapreroot.exact.ranking import k_best
 from mapreroot.exact.rooted import balanced_rooting, forest_root, not_balanced, tree_at
+from mapreroot.exact.search import SearchResult
 from mapreroot.limits import Limits, StopReason, interruptible
 from mapreroot.model import Model, UprootedModel
 from mapreroot.notebook import grid_shape, image, names, table
@@ -215,6 +217,7 @@ class _Request:
     limits: Limits
     initial: Bits | None
     report: Callable[[float, float, int], None] | None
+    elsewhere: Callable[..., Iterator[tuple[int, SearchResult]]] | None = None
 
 
 def solve(
@@ -229,6 +232,8 @@ def solve(
     certify: bool = False,
     nodes: int | None = None,
     solutions: int = 1,
+    workers: int | None = None,
+    scheduler: str | None = None,
 ) -> MapResult:
     """Find the assignment of highest score, with a bound that proves it.
 
@@ -270,6 +275,11 @@ def solve(
     solutions : int
         How many assignments to find, each the best of the rest ("loc" and "tri" give one). The
         ``gap`` is for the first alone.
+    workers : int, optional
+        Processes on this machine that search the larger blocks of M+ side by side, in step 3;
+        by default this process does it all. The answer is the same.
+    scheduler : str, optional
+        Address of a dask.distributed scheduler that has them searched instead.
 
     Returns
     -------
@@ -282,6 +292,8 @@ def solve(
     ModelError
         For an unknown method, a root that is no vertex, a negative limit or gap, a wrong
         ``initial``.
+    ImportError, OSError
+        For a scheduler without dask, or one that does not answer.
     NotBalancedError, NotATreeError
         If "maxflow" or "tree" does not apply; they carry the cycle.
     SizeError
@@ -292,7 +304,8 @@ def solve(
     Notes
     -----
     Weller (2016), sections 2, 3 and 5. Steps 1 and 2 are linear time and one max-flow; step 3 is
-    exponential at worst.
+    exponential at worst. Where blocks are searched on other processes, a script needs the usual
+    ``if __name__ == "__main__":``, and Ctrl-C keeps only the blocks that are finished.
 
     Examples
     --------
@@ -306,7 +319,7 @@ def solve(
     """
     limits = Limits(time_limit, nodes)
     uprooted = uproot(model, names=False)
-    _check(method, root, time_limit, gap, nodes, uprooted.n_vertices, solutions)
+    _check(method, root, time_limit, gap, nodes, uprooted.n_vertices, solutions, workers)
     start = None if initial is None else _initial(model, initial)
     report = None
     if progress is not None:
@@ -314,7 +327,10 @@ def solve(
         def report(score: float, bound: float, count: int) -> None:
             progress(Progress(score, bound, count, limits.elapsed()))
 
-    ask = _Request(root, gap, seed, limits, start, report)
+    elsewhere = None
+    if scheduler is not None or (workers or 1) > 1:
+        elsewhere = partial(search_apart, limits=limits, workers=workers, scheduler=scheduler)
+    ask = _Request(root, gap, seed, limits, start, report, elsewhere)
     with interruptible(limits):
         found = _METHODS[method](uprooted, ask)
     x, score, bound = _judge(model, uprooted, found, start)
@@ -425,6 +441,7 @@ def _check(
     nodes: int | None,
     n_vertices: int,
     solutions: int,
+    workers: int | None,
 ) -> None:
     if method not in get_args(Method):
         raise ModelError(f"method is {method!r}: expected one of {', '.join(get_args(Method))}")
@@ -433,8 +450,9 @@ def _check(
     for name, value in (("time_limit", time_limit), ("gap", gap), ("nodes", nodes)):
         if value is not None and not value >= 0:
             raise ModelError(f"{name} is {value}: expected a number of at least 0")
-    if solutions < 1:
-        raise ModelError(f"solutions is {solutions}: expected at least 1")
+    for name, count in (("solutions", solutions), ("workers", workers)):
+        if count is not None and count < 1:
+            raise ModelError(f"{name} is {count}: expected at least 1")
     if solutions > 1 and method in ("loc", "tri"):
         raise ModelError(f"method {method!r} gives one assignment: {solutions} need another")
 
@@ -499,7 +517,9 @@ def _rounded(
 
 
 def _exact(uprooted: UprootedModel, ask: _Request) -> _Outcome:
-    found = solve_blocks(uprooted, ask.limits, ask.initial, ask.gap, ask.seed, ask.report)
+    found = solve_blocks(
+        uprooted, ask.limits, ask.initial, ask.gap, ask.seed, ask.report, ask.elsewhere
+    )
     return _Outcome(
         found.y,
         "exact",

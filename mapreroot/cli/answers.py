@@ -18,6 +18,7 @@ from mapreroot.cli.options import (
     FormatOption,
     JsonOption,
     QuietOption,
+    SchedulerOption,
     load,
 )
 from mapreroot.cli.output import (
@@ -81,6 +82,10 @@ def solve(
         bool,
         typer.Option(help="Say how much is lost, at least, where one variable is turned."),
     ] = False,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that search large blocks of M+ side by side.")
+    ] = None,
+    scheduler: SchedulerOption = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
@@ -112,6 +117,8 @@ def solve(
                     progress=progress,
                     certify=certificate is not None,
                     solutions=solutions,
+                    workers=workers,
+                    scheduler=scheduler,
                 )
         except EXPECTED as error:
             worst = max(worst, complain(error))

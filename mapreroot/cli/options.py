@@ -17,6 +17,7 @@ __all__ = [
     "FormatOption",
     "JsonOption",
     "QuietOption",
+    "SchedulerOption",
     "load",
 ]
 
@@ -34,6 +35,10 @@ FixOption = Annotated[
     typer.Option("--fix", metavar="LABEL=0/1", help="Clamp a variable; may be repeated."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, nothing else.")]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="A dask.distributed scheduler that does the work."),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no messages.")]
 
 

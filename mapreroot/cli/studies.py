@@ -11,18 +11,20 @@ from typing import Annotated
 
 import typer
 
-from mapreroot.cli.options import FormatOption, JsonOption, QuietOption
+from mapreroot.cli.options import FormatOption, JsonOption, QuietOption, SchedulerOption
 from mapreroot.cli.output import print_json, print_table, say
-from mapreroot.experiments import PaperSettings, model_files, run_batch, run_paper
+from mapreroot.experiments import (
+    PaperSettings,
+    model_files,
+    run_batch,
+    run_paper,
+    run_roots,
+)
 
 __all__ = ["batch", "experiment"]
 
 WorkersOption = Annotated[
     int | None, typer.Option(help="Processes on this machine; one per core by default.")
-]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="A dask.distributed scheduler that does the work."),
 ]
 
 _SAID = 10  # errors that fit on a screen
@@ -108,31 +110,37 @@ experiment = typer.Typer(
 )
 
 
+FolderArgument = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Where tables, figures and shards go.")
+]
+RunsOption = Annotated[int, typer.Option(help="Models for each combination.")]
+FamilyOption = Annotated[
+    list[str], typer.Option(help="Graphs: K10, K15, T5 or T9; may be repeated.")
+]
+KindOption = Annotated[
+    list[str], typer.Option(help="Couplings: mixed or attractive; may be repeated.")
+]
+SingletonsOption = Annotated[
+    list[str], typer.Option(help="Fields: low, medium or scaled; may be repeated.")
+]
+WMaxOption = Annotated[list[float], typer.Option(help="Strengths of couplings; may be repeated.")]
+MethodOption = Annotated[list[str], typer.Option(help="bethe, trw or mean_field; may be repeated.")]
+SeedOption = Annotated[int, typer.Option(help="Of the models.")]
+
+
 @experiment.command()
 def paper(
-    out: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where tables, figures and shards go.")
-    ],
-    runs: Annotated[int, typer.Option(help="Models for each combination.")] = PaperSettings.runs,
-    family: Annotated[
-        list[str], typer.Option(help="Graphs: K10, K15, T5 or T9; may be repeated.")
-    ] = PaperSettings.families,  # type: ignore[assignment]
-    kind: Annotated[
-        list[str], typer.Option(help="Couplings: mixed or attractive; may be repeated.")
-    ] = PaperSettings.kinds,  # type: ignore[assignment]
-    singletons: Annotated[
-        list[str], typer.Option(help="Fields: low, medium or scaled; may be repeated.")
-    ] = PaperSettings.singletons,  # type: ignore[assignment]
-    w_max: Annotated[
-        list[float], typer.Option(help="Strengths of couplings; may be repeated.")
-    ] = PaperSettings.w_max,  # type: ignore[assignment]
-    method: Annotated[
-        list[str], typer.Option(help="bethe, trw or mean_field; may be repeated.")
-    ] = PaperSettings.methods,  # type: ignore[assignment]
+    out: FolderArgument,
+    runs: RunsOption = PaperSettings.runs,
+    family: FamilyOption = list(PaperSettings.families),  # noqa: B006
+    kind: KindOption = list(PaperSettings.kinds),  # noqa: B006
+    singletons: SingletonsOption = list(PaperSettings.singletons),  # noqa: B006
+    w_max: WMaxOption = list(PaperSettings.w_max),  # noqa: B006
+    method: MethodOption = list(PaperSettings.methods),  # noqa: B006
     every_root: Annotated[
         bool, typer.Option(help="Run every root to know the best and the worst: most of the time.")
     ] = True,
-    seed: Annotated[int, typer.Option(help="Of the models.")] = 0,
+    seed: SeedOption = 0,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     quiet: QuietOption = False,
@@ -154,6 +162,38 @@ def paper(
     )
     with _resumable(), _progress_bar(quiet) as progress:
         paths = run_paper(settings, out, seed, workers, scheduler, progress)
+    for path in paths:
+        print(path)
+
+
+@experiment.command()
+def roots(
+    out: FolderArgument,
+    runs: RunsOption = PaperSettings.runs,
+    family: FamilyOption = list(PaperSettings.families),  # noqa: B006
+    kind: KindOption = list(PaperSettings.kinds),  # noqa: B006
+    singletons: SingletonsOption = list(PaperSettings.singletons),  # noqa: B006
+    w_max: WMaxOption = list(PaperSettings.w_max),  # noqa: B006
+    method: MethodOption = list(PaperSettings.methods),  # noqa: B006
+    known: Annotated[
+        bool, typer.Option("--known", help="Compute nothing: study the models solved so far.")
+    ] = False,
+    seed: SeedOption = 0,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Which root for approximate inference: rules trained on half the models, judged on the rest.
+
+    The folder may be one of `experiment paper`: what is in it is not computed again.
+
+    Example: mapreroot experiment roots study/ --family K10 --runs 10
+    """
+    settings = PaperSettings(
+        tuple(family), tuple(kind), tuple(singletons), tuple(w_max), runs, tuple(method)
+    )
+    with _resumable(), _progress_bar(quiet) as progress:
+        paths = run_roots(settings, out, seed, workers, scheduler, progress, known)
     for path in paths:
         print(path)
 

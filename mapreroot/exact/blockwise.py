@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,16 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from mapreroot.decomposition import blocks, recombine, reduce
+from mapreroot.exact.apart import SearchTask
 from mapreroot.exact.local_search import improve
 from mapreroot.exact.mincut import balanced_map
 from mapreroot.exact.rooted import balanced_rooting
-from mapreroot.exact.search import search
+from mapreroot.exact.search import SearchResult, search
 from mapreroot.limits import Limits, StopReason
 from mapreroot.model import UprootedModel
 
 __all__ = ["BlockwiseSolution", "solve_blocks"]
 
 Bits = npt.NDArray[np.int8]
+
+# Smaller blocks are searched sooner than sent.
+_SENT = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +59,8 @@ def solve_blocks(
     gap: float = 0.0,
     seed: int = 0,
     on_progress: Callable[[float, float, int], None] | None = None,
+    elsewhere: Callable[[Mapping[int, SearchTask]], Iterable[tuple[int, SearchResult]]]
+    | None = None,
 ) -> BlockwiseSolution:
     """Find an optimum of M+ block by block.
 
@@ -70,6 +76,9 @@ def solve_blocks(
     seed : int
     on_progress : callable, optional
         Called with (score, bound, nodes) of the whole model.
+    elsewhere : callable, optional
+        Searches the larger blocks, if there are several, and need not answer for all: see
+        `mapreroot.exact.apart.search_apart`.
 
     Returns
     -------
@@ -109,13 +118,35 @@ def solve_blocks(
     hard.sort(key=lambda k: parts[k].model.n_vertices)
     waiting = {k: _trivial_bound(parts[k].model) for k in hard}
     allowed = gap and gap * _least_size(done, [parts[k].model for k in hard])
+    sent = {
+        k: SearchTask(
+            parts[k].model,
+            None if start is None else start[parts[k].vertices],
+            allowed / len(hard),
+            seed,
+        )
+        for k in hard
+        if elsewhere is not None and parts[k].model.n_vertices >= _SENT
+    }
+    answered: dict[int, SearchResult] = {}
+    if elsewhere is not None and len(sent) > 1:
+        for k, found in elsewhere(sent):
+            answered[k] = found
+            if on_progress is not None:
+                there = [(parts[j].model.score(f.y), f.bound) for j, f in answered.items()]
+                unknown = sum(bound for j, bound in waiting.items() if j not in answered)
+                on_progress(
+                    done + sum(score for score, _ in there),
+                    done + sum(bound for _, bound in there) + unknown,
+                    sum(f.nodes for f in answered.values()),
+                )
     slack = tolerance = 0.0
     nodes = 0
     stopped: StopReason | None = None
     for k in hard:
         part = parts[k].model
         del waiting[k]
-        found = search(
+        found = answered.get(k) or search(
             part,
             limits=limits,
             initial=None if start is None else start[parts[k].vertices],
