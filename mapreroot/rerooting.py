@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,12 +13,14 @@ from mapreroot.model import Model, UprootedModel
 __all__ = ["restore_map", "restore_marginals", "uproot"]
 
 
-def uproot(model: Model) -> UprootedModel:
+def uproot(model: Model, names: bool = True) -> UprootedModel:
     """Turn a model M into its symmetric model M+.
 
     Parameters
     ----------
     model : Model
+    names : bool
+        Whether to carry the labels over; solvers do not look at them.
 
     Returns
     -------
@@ -42,13 +46,17 @@ def uproot(model: Model) -> UprootedModel:
     weights = np.empty(k + model.m)
     np.multiply(model.theta[field], -2, out=weights[:k])
     weights[k:] = model.weights
-    root: str = "X0"
-    taken = set(model.labels)
+    return UprootedModel.from_canonical(
+        model.n + 1, edges, weights, model.constant, _with_root(model.labels) if names else ()
+    )
+
+
+def _with_root(labels: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+    root = "X0"
+    taken = set(labels)
     while root in taken:  # the user's own names stay as they are
         root += "'"
-    return UprootedModel.from_canonical(
-        model.n + 1, edges, weights, model.constant, (root, *model.labels)
-    )
+    return (root, *labels)
 
 
 def restore_map(x_rooted: npt.ArrayLike, root: int) -> npt.NDArray[np.int8]:

@@ -29,6 +29,7 @@ __all__ = ["RoofDual", "best_loc_root", "loc_by_root", "persistent_labels", "roo
 Bits = npt.NDArray[np.int8]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 BITS = 51
 """Capacities are integers below 2**BITS, held in floats: a cut engine adds them exactly."""
@@ -257,14 +258,13 @@ class _Cover:
 
     @classmethod
     def of(cls, uprooted: UprootedModel, roots: Ints) -> _Cover:
-        size = np.abs(uprooted.weights)
-        largest = float(size.max(initial=0.0))
+        weights = uprooted.weights
+        largest = float(max(weights.max(initial=0.0), -weights.min(initial=0.0)))
         exponent = int(np.frexp(largest)[1]) - BITS if math.isfinite(largest) else 0
-        units = np.ldexp(size, -exponent)
-        capacity = np.floor(units)
+        capacity, smallest = _floored(weights, exponent)
         spring = np.zeros(uprooted.n_vertices)
-        if largest > SPREAD * float(size.min(initial=np.inf)):
-            rounded = capacity != units
+        if largest > SPREAD * smallest:
+            rounded = capacity != np.ldexp(np.abs(weights), -exponent)
             # A set A of labels beats any change by more than the sum of the springs in A, and
             # rounding changes that by less than one unit for each rounded edge at A.
             spring += np.bincount(uprooted.edges[rounded].ravel(), minlength=len(spring))
@@ -272,12 +272,18 @@ class _Cover:
 
     def solve(self) -> tuple[float, Bits]:
         """Give the bound and the strong labels."""
-        labels, cut = self._cut(self.capacity, np.zeros((2, self.uprooted.n_vertices)))
+        side = self._cut(self.capacity, np.zeros((2, self.uprooted.n_vertices)))
+        labels = _labels(side)
         self._check(labels)
-        repulsive = self.uprooted.weights < 0
-        whole = 2 * _exact_sum(self.capacity[repulsive]) + _exact_sum(self.spring) - cut
-        exact = np.ldexp(-self.uprooted.weights[repulsive], -self.exponent)
-        units = whole + 2 * float((exact - self.capacity[repulsive]).sum())
+        high, low, lost = _units(
+            self.uprooted.edges,
+            self.uprooted.weights,
+            self.capacity,
+            self.exponent,
+            self.spring,
+            side,
+        )
+        units = (int(high) << 26) + int(low) + 2 * lost
         return self.uprooted.constant + math.ldexp(units / 4, self.exponent), labels
 
     def more_labels(self, strong: Bits) -> Bits:
@@ -294,13 +300,13 @@ class _Cover:
         heads = np.random.default_rng(0).integers(0, 2, n)
         pull = np.stack([heads, 1 - heads]).astype(np.float64)
         pull[:, self.roots] = 0
-        weak, _ = self._cut(self.capacity / lowest * fine, pull)
+        weak = _labels(self._cut(self.capacity / lowest * fine, pull))
         if (weak[strong >= 0] != strong[strong >= 0]).any():
             raise SolverError("two cuts disagree about labels that every optimum has")
         self._check(weak)
         return weak
 
-    def _cut(self, capacity: Floats, pull: Floats) -> tuple[Bits, int]:
+    def _cut(self, capacity: Floats, pull: Floats) -> Flags:
         """Cut the cover; ``pull`` holds extra attractive and repulsive edges to the root."""
         n = self.uprooted.n_vertices
         is_root = np.zeros(n, dtype=np.bool_)
@@ -313,16 +319,12 @@ class _Cover:
         sink = source.reshape(n, 2)[:, ::-1].ravel()
         sprung = np.flatnonzero(self.spring)
         if len(sprung):
-            tail, head = np.append(tail, 2 * sprung), np.append(head, 2 * sprung + 1)
+            ends = (2 * sprung).astype(np.int32)
+            tail, head = np.append(tail, ends), np.append(head, ends + np.int32(1))
             sizes = np.append(sizes, self.spring[sprung])
         _, side = min_cut(tail, head, sizes, source, sink)
         side[2 * self.roots], side[2 * self.roots + 1] = False, True
-        value = sum(
-            _exact_sum(part)
-            for part in (sizes[side[tail] != side[head]], source[side], sink[~side])
-        )
-        labels = np.where(side[0::2] != side[1::2], side[0::2], -1).astype(np.int8)
-        return labels, value
+        return side
 
     def _check(self, labels: Bits) -> None:
         """Check the labels one by one, and all at once: flipping them must not raise the score.
@@ -342,16 +344,51 @@ class _Cover:
             raise SolverError("the labels, taken together, fail their check")
 
 
-def _exact_sum(units: Floats) -> int:
-    """Add integers below 2**BITS without rounding."""
-    whole = units.astype(np.int64)
-    return (int((whole >> 26).sum()) << 26) + int((whole & (2**26 - 1)).sum())
+def _labels(side: Flags) -> Bits:
+    """Label the vertices whose copies are on different sides."""
+    return np.where(side[0::2] != side[1::2], side[0::2], np.int8(-1)).astype(np.int8, copy=False)
+
+
+@njit(cache=True)
+def _floored(weights: Floats, exponent: int) -> tuple[Floats, float]:
+    """Give |W| in units of 2**exponent, rounded down; and the smallest |W|."""
+    capacity, smallest = np.empty(len(weights)), np.inf
+    for e in range(len(weights)):
+        size = abs(weights[e])
+        smallest = min(smallest, size)
+        capacity[e] = math.floor(math.ldexp(size, -exponent))
+    return capacity, smallest
+
+
+@njit(cache=True)
+def _units(
+    edges: Ints, weights: Floats, capacity: Floats, exponent: int, spring: Floats, side: Flags
+) -> tuple[int, int, float]:
+    """Give twice the repulsive weight and the springs, less the cut: 2**26 high + low, exactly.
+
+    And what rounding took from the repulsive weights.
+    """
+    high, low, lost = 0, 0, 0.0
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        crossed = 1 if weights[e] < 0 else 0
+        count = 2 * crossed - (side[2 * i] != side[2 * j + crossed])
+        count -= side[2 * i + 1] != side[2 * j + 1 - crossed]
+        whole = int(capacity[e])
+        high += count * (whole >> 26)
+        low += count * (whole & (2**26 - 1))
+        if crossed:
+            lost += math.ldexp(-weights[e], -exponent) - capacity[e]
+    for v in range(len(spring)):
+        if side[2 * v] == side[2 * v + 1]:
+            low += int(spring[v])
+    return high, low, lost
 
 
 @njit(cache=True)
 def _doubled(
-    edges: Ints, weights: Floats, capacity: Floats, is_root: npt.NDArray[np.bool_], source: Floats
-) -> tuple[Ints, Ints, Floats]:
+    edges: Ints, weights: Floats, capacity: Floats, is_root: Flags, source: Floats
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Floats]:
     """List the cover's edges between vertices that are no roots; the others go into ``source``.
 
     Ids alternate between the copies, so that neighbours stay close in memory.
@@ -359,7 +396,8 @@ def _doubled(
     inner = 0
     for e in range(len(edges)):
         inner += not (is_root[edges[e, 0]] or is_root[edges[e, 1]])
-    tail, head = np.empty(2 * inner, np.int64), np.empty(2 * inner, np.int64)
+    # PyMaxflow has no more vertices than an int counts, either.
+    tail, head = np.empty(2 * inner, np.int32), np.empty(2 * inner, np.int32)
     sizes = np.empty(2 * inner)
     k = 0
     for e in range(len(edges)):
@@ -376,7 +414,7 @@ def _doubled(
 
 @njit(cache=True)
 def _margins(
-    edges: Ints, weights: Floats, labels: Bits, free: npt.NDArray[np.bool_]
+    edges: Ints, weights: Floats, labels: Bits, free: Flags
 ) -> tuple[Floats, Floats, float]:
     """Sum what supports the label of each vertex, and |W|; and the support of all free labels."""
     margin, weight = np.zeros(len(labels)), np.zeros(len(labels))
