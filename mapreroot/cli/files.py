@@ -92,12 +92,12 @@ def convert(
     relaxation: Annotated[
         str | None,
         typer.Option(
-            help="For OUT in lp or mps: mip, the integer program whose maximum is the best score; "
-            "loc; or tri. [default: mip]"
+            help="For OUT in lp or mps: mip, the integer program whose maximum is the best score, "
+            "by default; loc; or tri."
         ),
     ] = None,
     root: Annotated[
-        int | None, typer.Option(help="For mip and loc: a vertex of M+ to root at. [default: 0]")
+        int | None, typer.Option(help="For mip and loc: a vertex of M+ to root at; 0 by default.")
     ] = None,
     names: Annotated[
         Path | None,
