@@ -60,6 +60,7 @@ PACKAGES = {
     "highs": "highspy",
     "cp_sat": "ortools",
     "pymaxflow": "PyMaxflow",
+    "thinqpbo": "thinqpbo",
     "tabu": "dwave-samplers",
     "annealing": "dwave-samplers",
 }

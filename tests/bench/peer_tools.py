@@ -64,6 +64,23 @@ def pymaxflow(theta, edges, weights, left) -> Answer:
     return Answer(x, float(np.maximum(theta, 0).sum() - flow), True)
 
 
+def thinqpbo(theta, edges, weights, left) -> Answer:
+    """Roof duality by Kolmogorov's QPBO: a proof where it labels every variable."""
+    import thinqpbo
+
+    graph = thinqpbo.QPBODouble(len(theta), len(edges))
+    graph.add_node(len(theta))
+    for i, field in enumerate(theta.tolist()):
+        graph.add_unary_term(i, 0.0, -field)
+    for (i, j), half in zip(edges.tolist(), (weights / 2).tolist(), strict=True):
+        graph.add_pairwise_term(i, j, 0.0, half, half, 0.0)
+    graph.solve()
+    graph.compute_weak_persistencies()
+    labels = np.array([graph.get_label(i) for i in range(len(theta))])
+    x, bound = np.maximum(labels, 0), -graph.compute_twice_lower_bound() / 2
+    return Answer(x, bound, bool((labels >= 0).all()), f"{(labels >= 0).mean():.0%} labelled")
+
+
 def toulbar2(theta, edges, weights, left) -> Answer:
     """Default options (hybrid best-first search, soft arc consistency) on exact tables."""
     import pytoulbar2
@@ -235,6 +252,7 @@ TOOLS = {  # what to load before the clock starts, and what to call
     "highs": ("highspy", highs),
     "cp_sat": ("ortools.sat.python.cp_model", cp_sat),
     "pymaxflow": ("maxflow", pymaxflow),
+    "thinqpbo": ("thinqpbo", thinqpbo),
     "tabu": ("dwave.samplers", tabu),
     "annealing": ("dwave.samplers", annealing),
 }
