@@ -29,6 +29,7 @@ __all__ = [
     "PaperSettings",
     "Record",
     "Task",
+    "known_draws",
     "solve_draws",
     "solve_task",
 ]
@@ -213,6 +214,17 @@ def solve_draws(
             if progress is not None:
                 progress(done, len(tasks))
         return {draw: shards.results[draw.key] for draw in draws}
+
+
+def known_draws(settings: PaperSettings, folder: Path, seed: int, loc: bool) -> dict[Draw, Record]:
+    """Give the records in ``folder``/shards in which nothing that is wanted is missing."""
+    with Shards(folder / "shards") as shards:
+        records = {draw: shards.results.get(draw.key, {}) for draw in settings.draws(seed)}
+    return {
+        draw: record
+        for draw, record in records.items()
+        if Task(draw, settings.methods, settings.every_root, loc, record).done
+    }
 
 
 def solve_task(task: Task) -> Record:

@@ -12,7 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mapreroot.errors import ModelError, SolverError
-from mapreroot.experiments.draws import UPROOTED, Draw, PaperSettings, Record, solve_draws
+from mapreroot.experiments.draws import (
+    UPROOTED,
+    Draw,
+    PaperSettings,
+    Record,
+    known_draws,
+    solve_draws,
+)
 from mapreroot.experiments.root_rules import RULES, Evidence, Parameter, choices
 from mapreroot.experiments.table import write_table
 from mapreroot.model import TOL
@@ -41,6 +48,7 @@ def run_roots(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    known: bool = False,
 ) -> list[Path]:
     """Measure how much of the gap between vertex 0 and the best root each rule recovers.
 
@@ -52,6 +60,8 @@ def run_roots(
         A folder, as for `mapreroot.experiments.run_paper`, whose results are continued.
     seed, workers, scheduler, progress
         As there.
+    known : bool
+        Compute nothing: study the models that every root is known of so far.
 
     Returns
     -------
@@ -69,7 +79,12 @@ def run_roots(
         raise ModelError(f"runs is {settings.runs}: training and judging need at least 2")
     folder = Path(out)
     everything = replace(settings, every_root=True)
-    records = solve_draws(everything, folder, seed, workers, scheduler, progress, loc=True)
+    if known:
+        records = known_draws(everything, folder, seed, loc=True)
+    else:
+        records = solve_draws(everything, folder, seed, workers, scheduler, progress, loc=True)
+    if {draw.run % 2 for draw in records} != {0, 1}:
+        raise ModelError(f"{folder}: no models to train on, or none to judge by")
     chosen = _choose(records, workers, scheduler)
     by_setting, summary = root_table(records, chosen, settings.methods)
     loc = loc_table(records, chosen)
