@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Literal
 
-__all__ = ["Limits", "StopReason", "interruptible"]
+__all__ = ["Limits", "StopReason", "interruptible", "resident"]
 
 StopReason = Literal["time", "nodes", "memory", "interrupted"]
 
 
 class Limits:
-    """A deadline, a node limit and a flag for Ctrl-C.
+    """A deadline, limits on nodes and memory, and a flag for Ctrl-C.
 
     Solvers call `reason` between steps and hand back what they have when it is not None; none
     of them reads the clock or the signal by itself.
@@ -26,6 +29,8 @@ class Limits:
         Wall time from now; None for no limit.
     nodes : int, optional
         Search nodes; None for no limit.
+    memory : int, optional
+        Bytes that the process may hold more than now; None for no limit.
 
     Examples
     --------
@@ -35,10 +40,13 @@ class Limits:
     True
     """
 
-    def __init__(self, seconds: float | None = None, nodes: int | None = None) -> None:
+    def __init__(
+        self, seconds: float | None = None, nodes: int | None = None, memory: int | None = None
+    ) -> None:
         self.start = time.monotonic()
         self.deadline = None if seconds is None else self.start + seconds
         self.nodes = nodes
+        self.ceiling = None if memory is None else resident() + memory
         self.interrupted = False
 
     def elapsed(self) -> float:
@@ -59,7 +67,31 @@ class Limits:
             return "time"
         if self.nodes is not None and nodes >= self.nodes:
             return "nodes"
+        if self.lacks(0):
+            return "memory"
         return None
+
+    def lacks(self, memory: float) -> bool:
+        """Whether so many bytes more would be too many: ask before allocating them."""
+        return self.ceiling is not None and resident() + memory > self.ceiling
+
+
+def resident() -> int:
+    """Bytes of memory that the process holds; where the system does not tell, the most it has held.
+
+    Examples
+    --------
+    >>> resident() > 1_000_000
+    True
+    """
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else 1024 * peak
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from mapreroot.certificates import verify
 from mapreroot.constraints import satisfying
 from mapreroot.errors import ModelError, SolverError
 from mapreroot.exact.apart import search_apart
-from mapreroot.exact.blockwise import solve_blocks
+from mapreroot.exact.blockwise import BYTES, solve_blocks
 from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.local_search import improve, round_by_spanning_tree
 from mapreroot.exact.mincut import balanced_map
@@ -174,13 +174,15 @@ class MapResult:
                 "status": self.status + early + proof,
                 "score": self.score,
                 "bound": self.bound,
-                "gap": f"{self.gap:.3%}" if self.gap > 0 else None,
+                "gap": f"{self.gap:.3%}" if self.status == "feasible" else None,
                 "method": self.method,
                 "root": self.root,
                 "blocks": len(self.block_roots) or None,
                 "nodes": self.nodes or None,
                 "seconds": f"{self.seconds:.3g}",
-                "x": names(range(len(self.x)), lambda i: f"{self.labels[i]} = {self.x[i]}"),
+                "x": None
+                if shape
+                else names(range(len(self.x)), lambda i: f"{self.labels[i]} = {self.x[i]}"),
             },
             *pixels,
         )
@@ -234,6 +236,7 @@ def solve(
     solutions: int = 1,
     workers: int | None = None,
     scheduler: str | None = None,
+    memory: int | None = None,
 ) -> MapResult:
     """Find the assignment of highest score, with a bound that proves it.
 
@@ -280,6 +283,10 @@ def solve(
         by default this process does it all. The answer is the same.
     scheduler : str, optional
         Address of a dask.distributed scheduler that has them searched instead.
+    memory : int, optional
+        Bytes that may be taken beyond what the process holds at the call. What is forecast not to
+        fit is not begun, and the best answer so far is returned, as at a time limit. "maxflow",
+        "tree", "loc" and "enumerate" take what they need.
 
     Returns
     -------
@@ -317,9 +324,15 @@ def solve(
     >>> solve(frustrated, solutions=3).scores
     array([1.2, 1.2, 1. ])
     """
-    limits = Limits(time_limit, nodes)
+    limits = Limits(time_limit, nodes, memory)
     uprooted = uproot(model, names=False)
-    _check(method, root, time_limit, gap, nodes, uprooted.n_vertices, solutions, workers)
+    _check(
+        method,
+        root,
+        uprooted.n_vertices,
+        {"time_limit": time_limit, "gap": gap, "nodes": nodes, "memory": memory},
+        {"solutions": solutions, "workers": workers},
+    )
     start = None if initial is None else _initial(model, initial)
     report = None
     if progress is not None:
@@ -436,25 +449,22 @@ def _judge(
 def _check(
     method: str,
     root: int | None,
-    time_limit: float | None,
-    gap: float,
-    nodes: int | None,
     n_vertices: int,
-    solutions: int,
-    workers: int | None,
+    amounts: Mapping[str, float | None],
+    counts: Mapping[str, int | None],
 ) -> None:
     if method not in get_args(Method):
         raise ModelError(f"method is {method!r}: expected one of {', '.join(get_args(Method))}")
     if root is not None and not 0 <= root < n_vertices:
         raise ModelError(f"root is {root}: the vertices of M+ are 0..{n_vertices - 1}")
-    for name, value in (("time_limit", time_limit), ("gap", gap), ("nodes", nodes)):
+    for name, value in amounts.items():
         if value is not None and not value >= 0:
             raise ModelError(f"{name} is {value}: expected a number of at least 0")
-    for name, count in (("solutions", solutions), ("workers", workers)):
+    for name, count in counts.items():
         if count is not None and count < 1:
             raise ModelError(f"{name} is {count}: expected at least 1")
-    if solutions > 1 and method in ("loc", "tri"):
-        raise ModelError(f"method {method!r} gives one assignment: {solutions} need another")
+    if (counts["solutions"] or 1) > 1 and method in ("loc", "tri"):
+        raise ModelError(f"method {method!r} gives one assignment: several need another")
 
 
 def _initial(model: Model, initial: npt.ArrayLike | Mapping[Any, int]) -> Bits:
@@ -467,11 +477,13 @@ def _initial(model: Model, initial: npt.ArrayLike | Mapping[Any, int]) -> Bits:
 
 
 def _auto(uprooted: UprootedModel, ask: _Request) -> _Outcome:
+    if ask.limits.lacks(BYTES * (uprooted.n_vertices + uprooted.m)):
+        return _exact(uprooted, ask)
     root = forest_root(uprooted) if ask.root is None else None
     if root is not None:
         return _Outcome(tree_at(uprooted, root), "tree", root=root)
     balanced = balanced_rooting(uprooted, ask.root)
-    if balanced is not None:
+    if balanced is not None and ask.limits.reason() is None:
         return _Outcome(balanced_map(uprooted, *balanced).y, "maxflow", root=balanced[0])
     return _exact(uprooted, ask)
 

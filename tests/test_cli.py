@@ -298,3 +298,11 @@ def test_solutions_that_a_limit_cut_short_are_not_called_proved(tmp_path):
     done = run("solve", path, "--solutions", 3, "--nodes", 0)
     assert done.returncode == 1
     assert "solutions  3 (perhaps not the best)" in done.stdout
+
+
+def test_memory_is_kept_within(tmp_path):
+    path = tmp_path / "torus.json"
+    mr.write_model(mr.generate.torus(10, 10), path)
+    done = run("solve", path, "--memory", 0)
+    assert done.returncode == 1
+    assert "stopped: memory" in done.stdout

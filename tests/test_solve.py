@@ -392,3 +392,30 @@ def test_what_solutions_must_be():
         solve(FRUSTRATED, solutions=0)
     with pytest.raises(ModelError, match="'tri' gives one"):
         solve(FRUSTRATED, method="tri", solutions=2)
+
+
+def test_what_does_not_fit_is_not_begun():
+    model = torus(12, 12, couplings="gaussian", seed=2)
+    best = solve(model).score
+    # Neither a reduction, nor after it the linear program.
+    for memory in (0, 80 * (model.n + model.m), 150 * (model.n + model.m)):
+        result = solve(model, memory=memory)
+        check(result, model)
+        assert (result.status, result.stopped) == ("feasible", "memory")
+        assert result.score <= best <= result.bound
+        assert math.isfinite(result.bound)
+    assert solve(model, memory=10**12).status == "optimal"
+    with pytest.raises(ModelError, match="memory is -1"):
+        solve(model, memory=-1)
+
+
+def test_memory_that_runs_out_in_the_search(monkeypatch):
+    model = complete(40, couplings="gaussian", seed=1)
+    best = solve(model).score
+    held = iter([0] * 20)
+    monkeypatch.setattr("mapreroot.limits.resident", lambda: next(held, 10**9))
+    result = solve(model, memory=10**8, solutions=2)
+    check(result, model)
+    assert result.stopped == "memory"
+    assert not result.complete
+    assert result.score <= best + 1e-9 <= result.bound + 2e-9

@@ -62,6 +62,9 @@ def solve(
     ] = None,
     gap: Annotated[float, typer.Option(help="Stop at this relative gap.")] = 0.0,
     nodes: Annotated[int | None, typer.Option(help="Stop after this many search nodes.")] = None,
+    memory: Annotated[
+        float | None, typer.Option(help="Megabytes to take at most; what fits is printed.")
+    ] = None,
     solutions: Annotated[
         int, typer.Option(help="How many assignments to print, each the best of the rest.")
     ] = 1,
@@ -117,6 +120,7 @@ def solve(
                     progress=progress,
                     certify=certificate is not None,
                     solutions=solutions,
+                    memory=None if memory is None else round(1e6 * memory),
                     workers=workers,
                     scheduler=scheduler,
                 )

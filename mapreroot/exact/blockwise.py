@@ -22,6 +22,9 @@ __all__ = ["BlockwiseSolution", "solve_blocks"]
 
 Bits = npt.NDArray[np.int8]
 
+BYTES = 120
+"""What reduction, roof duality and minimum cuts take per vertex and edge, all in all."""
+
 # Smaller blocks are searched sooner than sent.
 _SENT = 40
 
@@ -92,7 +95,10 @@ def solve_blocks(
     solved by max-flow alone, even where no single root balances the whole.
     """
     limits = Limits() if limits is None else limits
-    if (reason := limits.reason()) is not None:  # not even time to reduce it
+    reason = limits.reason()
+    if limits.lacks(BYTES * (uprooted.n_vertices + uprooted.m)):
+        reason = "memory"
+    if reason is not None:  # not even time, or room, to reduce it
         y = np.zeros(uprooted.n_vertices, dtype=np.int8) if initial is None else initial
         y = improve(uprooted, y, limits)
         slack = _trivial_bound(uprooted) - uprooted.score(y)

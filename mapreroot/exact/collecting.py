@@ -15,6 +15,7 @@ from mapreroot.limits import Limits, StopReason
 from mapreroot.model import UprootedModel
 from mapreroot.relaxations.clamped_roof_duals import clamped_roof_duals
 from mapreroot.relaxations.roof_duality import best_loc_root
+from mapreroot.relaxations.tri import BYTES_PER_EDGE
 
 __all__ = ["SMALL", "Collection", "collect"]
 
@@ -93,6 +94,8 @@ def _by_cycle_bounds(
     found: Collection, whole: Reduction, limits: Limits, nodes: int
 ) -> StopReason | None:
     """Collect depth first in boxes of one cycle LP."""
+    if limits.lacks(BYTES_PER_EDGE * whole.kernel.m):
+        return "memory"
     relaxation = CycleNodes(whole.kernel)
     boxes = [relaxation.whole]
     while boxes:

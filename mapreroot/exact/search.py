@@ -40,6 +40,7 @@ from mapreroot.limits import Limits, StopReason
 from mapreroot.model import Solution, UprootedModel
 from mapreroot.relaxations.cycles import round_down, score_step
 from mapreroot.relaxations.kernel import reduce_fully
+from mapreroot.relaxations.tri import BYTES_PER_EDGE
 
 __all__ = ["SearchResult", "search"]
 
@@ -268,6 +269,8 @@ class _Tree:
         elif self.semidefinite or (not self.branched and is_dense(kernel)):
             self.semidefinite = True
             self._expand_semidefinite(node)
+        elif self.limits.lacks(BYTES_PER_EDGE * kernel.m):
+            self.stopped = "memory"
         else:
             node.relaxation = CycleNodes(kernel)
             node.box = node.relaxation.whole
