@@ -26,11 +26,12 @@ def table(title: str, rows: Mapping[str, object], *images: str) -> str:
 
     Examples
     --------
-    >>> table("A <b>", {"score": 0.5, "root": None})
-    '<table><caption>A &lt;b&gt;</caption><tr><th>score</th><td>0.5</td></tr></table>'
+    >>> table("A <b>", {"score": 0.5, "root": None})  # doctest: +ELLIPSIS
+    '<table><caption>A &lt;b&gt;</caption><tr><th style="text-align: left">score</th>...</table>'
     """
+    left = 'style="text-align: left"'  # notebooks have it otherwise
     cells = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(_shown(value))}</td></tr>"
+        f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(_shown(value))}</td></tr>"
         for name, value in rows.items()
         if value is not None
     )

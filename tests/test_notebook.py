@@ -70,7 +70,7 @@ def test_the_numbers_are_those_of_the_result() -> None:
     cycle = RootChoice.given(mr.uproot(MODEL), 0).frustrated_cycle
     assert cycle is not None
     shown = RootChoice.given(mr.uproot(MODEL), 0)._repr_html_()
-    assert f"<td>{', '.join(map(str, cycle))}</td>" in shown
+    assert f"{', '.join(map(str, cycle))}</td>" in shown
 
 
 @pytest.mark.parametrize("kind", ["solve", "relax", "marginals", "max_marginals"])

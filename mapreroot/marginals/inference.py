@@ -120,9 +120,9 @@ class Marginals:
         return table(
             "Marginals",
             {
-                "p(x = 1)": names(
-                    range(len(self.p)), lambda i: f"{self.labels[i]}: {self.p[i]:.4g}"
-                ),
+                "p(x = 1)": None
+                if shape
+                else names(range(len(self.p)), lambda i: f"{self.labels[i]}: {self.p[i]:.4g}"),
                 "method": self.method,
                 "root": self.root,
                 "pairs fit together": None if self.pair_consistent else "no",
