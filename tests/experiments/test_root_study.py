@@ -61,6 +61,8 @@ def test_the_study_writes_tables_and_a_figure(folder):
     # A bound is better exactly where its error is smaller.
     error = {rule: float(line["error"]) for rule, line in of_log_z.items()}
     assert error["best"] <= error["better_bound"] <= min(error["original"], error["max_w"])
+    over = float(of_log_z["max_w"]["recovered"]) - float(of_log_z["max_tw"]["recovered"])
+    assert float(of_log_z["max_w"]["over_max_tw"]) == pytest.approx(over, abs=1e-3)
 
 
 def test_errors_in_the_tables_are_those_of_the_records(folder):
