@@ -69,7 +69,7 @@ square = {  # families whose instances differ in side, seed 0
     "attractive grid": (partial(grid, attractive=True), (256, 1000)),
     "balanced by flipping": (planted_grid, (100, 500)),
     "balanced only at another root": (hidden_root, (20, 100, 300)),
-    "5 % repulsive grid": (image, (50, 100)),
+    "5 % repulsive grid": (partial(image, fields=1.0), (50, 100)),
     "torus Gaussian": (torus, (20, 50, 100)),
     "torus +-1": (partial(torus, couplings="pm1"), (20, 50, 100)),
     "torus Gaussian, fields": (partial(torus, fields=0.5), (20, 50, 100)),
