@@ -22,12 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from numba import njit
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import (
-    breadth_first_order,
-    connected_components,
-    minimum_spanning_tree,
-)
 
 __all__ = [
     "LIMIT",
@@ -50,6 +44,8 @@ STRICTER = 1e-3
 differ from them, which log Z feels only by its square."""
 LIMIT = 20_000
 """Sweeps, at most."""
+REACH = 300.0
+"""Logs up to this have odds that may be multiplied in pairs."""
 TINY = 1e-9
 """Appearances that sum to 1 within this make a vertex a leaf of every tree."""
 
@@ -123,34 +119,37 @@ def iterate(
 
     ``L`` (n,) and ``a`` (2 m,) are the state, changed in place; w_e = W_e / (2 rho_e). At most
     ``inner`` sweeps are spent on each tangent L'. Returns the sweeps done and the last change.
+
+    A message costs one division on odds exp(L), exp(a), and four logarithms and exponentials on
+    the logs: those are left to models whose odds overflow.
     """
     n = len(theta)
     tangent = L.copy()
+    received = np.empty(len(half))
+    reach = max(_largest(L), _largest(a))
+    for i in range(n):
+        pull = abs(theta[i])
+        for s in range(start[i], start[i + 1]):
+            pull += rho[half[s] >> 1] * abs(w[half[s] >> 1])
+        reach = max(reach, pull)
+    odds = reach + _largest(w) < REACH
+    if odds:
+        L[:], a[:], k = np.exp(L), np.exp(a), np.exp(-w)
+        whole = bool((rho == 1.0).all())
     p = np.empty(n)
     for i in range(n):
-        p[i] = _probability(L[i])
+        p[i] = L[i] / (1.0 + L[i]) if odds else _probability(L[i])
     before = p.copy()
-    received = np.empty(len(half))
     sweeps = 0
     outer_change = 1.0
     while sweeps < limit:
         for _ in range(inner):
-            change = 0.0
-            for i in range(n):
-                total = kappa[i] * tangent[i] + theta[i]
-                drift = 0.0
-                for s in range(start[i], start[i + 1]):
-                    h = half[s]
-                    received[s] = message(w[h >> 1], a[h ^ 1])
-                    total += rho[h >> 1] * received[s]
-                    drift = max(drift, abs(a[h] + received[s] - L[i]))
-                L[i] = total / (1.0 + kappa[i])
-                for s in range(start[i], start[i + 1]):
-                    a[half[s]] = L[i] - received[s]
-                new = _probability(L[i])
-                # Messages may cancel in L while the beliefs on the edges still disagree with it.
-                change = max(change, abs(new - p[i]), new * (1 - new) * drift * STRICTER)
-                p[i] = new
+            if odds:
+                change = _sweep_of_odds(
+                    theta, start, half, k, rho, whole, kappa, tangent, L, a, p, received
+                )
+            else:
+                change = _sweep(theta, start, half, w, rho, kappa, tangent, L, a, p, received)
             sweeps += 1
             if change < max(tolerance, 0.1 * outer_change) or sweeps >= limit:
                 break
@@ -158,10 +157,79 @@ def iterate(
         for i in range(n):
             outer_change = max(outer_change, abs(p[i] - before[i]))
             before[i] = p[i]
-            tangent[i] = L[i]
+            tangent[i] = math.log(L[i]) if odds else L[i]
         if outer_change < tolerance:
             break
+    if odds:
+        L[:], a[:] = np.log(L), np.log(a)
     return sweeps, outer_change
+
+
+@njit(cache=True, error_model="numpy")
+def _largest(x: Floats) -> float:
+    top = 0.0
+    for value in x:
+        top = max(top, abs(value))
+    return top
+
+
+@njit(cache=True, error_model="numpy")
+def _sweep(
+    theta: Floats, start: Ints, half: Ints, w: Floats, rho: Floats, kappa: Floats,
+    tangent: Floats, L: Floats, a: Floats, p: Floats, received: Floats,
+) -> float:  # fmt: skip
+    """Update all vertices in turn; the largest change of a belief."""
+    change = 0.0
+    for i in range(len(theta)):
+        total = kappa[i] * tangent[i] + theta[i]
+        drift = 0.0
+        for s in range(start[i], start[i + 1]):
+            h = half[s]
+            received[s] = message(w[h >> 1], a[h ^ 1])
+            total += rho[h >> 1] * received[s]
+            drift = max(drift, abs(a[h] + received[s] - L[i]))
+        L[i] = total / (1.0 + kappa[i])
+        for s in range(start[i], start[i + 1]):
+            a[half[s]] = L[i] - received[s]
+        new = _probability(L[i])
+        # Messages may cancel in L while the beliefs on the edges still disagree with it.
+        change = max(change, abs(new - p[i]), new * (1 - new) * drift * STRICTER)
+        p[i] = new
+    return change
+
+
+@njit(cache=True, error_model="numpy")
+def _sweep_of_odds(
+    theta: Floats, start: Ints, half: Ints, k: Floats, rho: Floats, whole: bool, kappa: Floats,
+    tangent: Floats, L: Floats, a: Floats, p: Floats, received: Floats,
+) -> float:  # fmt: skip
+    """`_sweep` where ``L``, ``a`` and the messages are odds, and k = exp(-w)."""
+    change = 0.0
+    for i in range(len(theta)):
+        total = kappa[i] * tangent[i] + theta[i]
+        product, low, high = 1.0, L[i], L[i]
+        for s in range(start[i], start[i + 1]):
+            h = half[s]
+            c, o = k[h >> 1], a[h ^ 1]
+            ratio = (c + o) / (1.0 + c * o)
+            received[s] = ratio
+            edge = a[h] * ratio
+            low, high = min(low, edge), max(high, edge)
+            if whole:
+                product *= ratio
+            else:
+                total += rho[h >> 1] * math.log(ratio)
+        drift = min(max(high / L[i], L[i] / low) - 1.0, 1e9)
+        if kappa[i] == 0.0:
+            L[i] = math.exp(total) * product
+        else:
+            L[i] = math.exp((total + math.log(product)) / (1.0 + kappa[i]))
+        for s in range(start[i], start[i + 1]):
+            a[half[s]] = L[i] / received[s]
+        new = L[i] / (1.0 + L[i])
+        change = max(change, abs(new - p[i]), new * (1 - new) * drift * STRICTER)
+        p[i] = new
+    return change
 
 
 @njit(cache=True, error_model="numpy")
@@ -205,27 +273,27 @@ def tree_signs(theta: Floats, edges: Ints, weights: Floats) -> Floats:
     They follow a maximum spanning tree of the model uprooted, from vertex 0 (or, in a component
     without a field, from its first vertex) outwards: the ground state of every balanced model.
     """
-    n = len(theta)
     field = np.flatnonzero(theta)
     i = np.concatenate([np.zeros(len(field), np.int64), edges[:, 0] + 1])
     j = np.concatenate([field + 1, edges[:, 1] + 1])
     W = np.concatenate([-2 * theta[field], weights])
-    shape = (n + 1, n + 1)
-    _, component = connected_components(coo_array((np.abs(W), (i, j)), shape=shape), directed=False)
-    loose = np.unique(component, return_index=True)[1][1:]  # vertex 0 is in component 0
-    i, j = np.concatenate([i, np.zeros(len(loose), np.int64)]), np.concatenate([j, loose])
-    W = np.concatenate([W, np.full(len(loose), -1.0)])
-    size = np.abs(W)
-    # scipy minimises and takes 0 for a missing edge.
-    cost = 2.0 - size / max(float(size.max(initial=0.0)), 1e-300)
-    tree = minimum_spanning_tree(coo_array((cost, (i, j)), shape=shape).tocsr())
-    order, parent = breadth_first_order(tree, 0, directed=False)
-    parity = coo_array((np.sign(W), (i, j)), shape=shape).tocsr()
-    parity = (parity + parity.T).tocsr()
-    ahead = np.asarray(parity[parent[order[1:]], order[1:]]).ravel() if n else np.zeros(0)
-    signs = np.full(n + 1, -1.0)
-    for v, u, sign in zip(
-        order[1:].tolist(), parent[order[1:]].tolist(), ahead.tolist(), strict=True
-    ):
-        signs[v] = signs[u] * sign
-    return signs[1:]
+    return _join(len(theta) + 1, i, j, W, np.argsort(-np.abs(W), kind="stable"))[1:]
+
+
+@njit(cache=True)
+def _join(n: int, i: Ints, j: Ints, W: Floats, order: Ints) -> Floats:
+    """Kruskal's algorithm; a vertex knows its sign relative to the one it points to."""
+    above = np.arange(n)  # the least vertex of a part is its top
+    sign = np.ones(n)
+    for e in order:
+        top = np.array([i[e], j[e]])
+        parity = 1.0 if W[e] >= 0 else -1.0
+        for side in range(2):
+            while above[top[side]] != top[side]:
+                parity *= sign[top[side]]
+                top[side] = above[top[side]]
+        if top[0] != top[1]:
+            above[top.max()], sign[top.max()] = top.min(), parity
+    for v in range(n):  # what is above v is less, and is done
+        sign[v] = sign[v] * sign[above[v]] if above[v] != v else -1.0
+    return sign

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import splu
 
 from mapreroot.errors import SolverError
 from mapreroot.marginals.messages import LIMIT, TOLERANCE, Beliefs, Graph, beliefs_at, iterate
+from mapreroot.marginals.newton import polish
 
 __all__ = ["spanning_tree_appearances", "trw"]
 
@@ -205,8 +206,8 @@ def _solve(
     w = weights / (2 * rho)
     at_fields = np.concatenate([theta[edges.ravel()], theta])
     state = at_fields.copy() if state is None else state.copy()
-    sweeps, change = _accelerated(
-        theta, graph.start, graph.half, w, rho, state, DEPTH, tolerance, min(limit, 4000)
+    sweeps, change = _ascend(
+        theta, graph.start, graph.half, edges.ravel(), w, rho, state, tolerance, min(limit, 4000)
     )
     method = "message passing"
     if not change < tolerance and sweeps < limit:
@@ -224,6 +225,30 @@ def _solve(
         theta, graph.start, graph.half, edges, w, rho, state[2 * len(w) :], state[: 2 * len(w)]
     )
     return Beliefs(log_z, p, pair, change < tolerance, sweeps, method, rho), state
+
+
+@njit(cache=True, error_model="numpy")
+def _ascend(
+    theta: Floats, start: Ints, half: Ints, tail: Ints, w: Floats, rho: Floats, state: Floats,
+    tolerance: float, limit: int,
+) -> tuple[int, float]:  # fmt: skip
+    """Sweep, and see now and then whether Newton's method can take over."""
+    sweeps, more, change = 0, 20, np.inf
+    while sweeps < limit:
+        more = min(2 * more, limit - sweeps)
+        done, change = _accelerated(theta, start, half, w, rho, state, DEPTH, tolerance, more)
+        sweeps += done
+        if change < tolerance or sweeps >= limit:
+            break
+        trial = state.copy()
+        done, nearer = polish(
+            theta, start, half, tail, w, rho, trial[len(half) :], trial[: len(half)], tolerance
+        )
+        sweeps += done
+        if nearer < tolerance:
+            state[:] = trial
+            return sweeps, nearer
+    return sweeps, change
 
 
 @njit(cache=True)
@@ -255,10 +280,9 @@ def _accelerated(
         size_of_f = np.sqrt((f * f).sum())
         if sweep > 1 and size_of_f < 1e3 * best:
             step[at], turn[at] = x - last, f - last_change
-            for k in range(min(held + 1, depth)):
-                gram[at, k] = (turn[at] * turn[k]).sum()
-                gram[k, at] = gram[at, k]
             held = min(held + 1, depth)
+            gram[at, :held] = turn[:held] @ turn[at]
+            gram[:held, at] = gram[at, :held]
             at = (at + 1) % depth
             scale = 0.0
             for k in range(held):
