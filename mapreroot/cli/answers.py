@@ -32,7 +32,7 @@ from mapreroot.cli.output import (
 )
 from mapreroot.errors import ModelError
 from mapreroot.formats import ModelFile, write_mpe
-from mapreroot.formats.text import write_text
+from mapreroot.formats.text import writable, write_text
 from mapreroot.max_marginals import MaxMarginals, max_marginals
 from mapreroot.rerooting import uproot
 from mapreroot.roots import choose_root
@@ -102,6 +102,9 @@ def solve(
         raise ModelError(f"--time-limit {time_limit}: expected a number of seconds")
     if len(files) > 1 and (output or certificate):
         raise ModelError("--output and --certificate are for one file")
+    for path in (output, certificate):
+        if path is not None:
+            writable(path)
     worst = 0
     for place, file in enumerate(files):
         started = time.monotonic() if place else _STARTED
@@ -127,19 +130,23 @@ def solve(
         except EXPECTED as error:
             worst = max(worst, complain(error))
             continue
-        if certificate is not None:
-            write_text(certificate, dumps(result.certificate) + "\n")
+        kept = output is not None
+        try:
+            if certificate is not None:
+                write_text(certificate, dumps(result.certificate) + "\n")
+            if output is not None:
+                _write(model_file, result, output)
+        except OSError as error:  # all the same, the answer is not lost
+            worst, kept = complain(error), False
         sure = max_marginals(model_file.model, time_limit=left) if margins else None
         if json:
             print_json(_record(model_file, result, sure, several=solutions > 1))
         else:
             if place:
                 print()
-            _print(model_file, result, whole=output is None, several=solutions > 1)
+            _print(model_file, result, whole=not kept, several=solutions > 1)
             for label, margin in (sure.margins if sure else {}).items():
                 print(f"margin      {label} {shown(margin)}")
-        if output is not None:
-            _write(model_file, result, output)
         if result.stopped == "interrupted":
             if not quiet:
                 say("interrupted: this is the best answer so far")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,18 @@ from mapreroot.errors import MapRerootError, SolverError
 if TYPE_CHECKING:
     from mapreroot.solve import Progress
 
-__all__ = ["EXPECTED", "complain", "print_json", "print_table", "progress_line", "say", "shown"]
+__all__ = [
+    "EXPECTED",
+    "complain",
+    "print_json",
+    "print_table",
+    "progress_line",
+    "say",
+    "search_state",
+    "shown",
+    "status_line",
+    "tri_state",
+]
 
 
 def say(message: str) -> None:
@@ -27,7 +38,10 @@ EXPECTED = (MapRerootError, OSError, ImportError, MemoryError)  # errors that ne
 
 def complain(error: BaseException) -> int:
     """Print an expected error to stderr, and give its exit code."""
-    say(f"error: {str(error) or 'out of memory'}")
+    text = str(error) or "out of memory"
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    say(f"error: {text}")
     return 3 if isinstance(error, SolverError) else 2
 
 
@@ -63,9 +77,30 @@ def shown(number: float) -> str:
     return f"{number:.12g}"
 
 
+def search_state(state: Progress) -> str:
+    """Say where a search stands, on one line."""
+    gap = (state.bound - state.score) / max(1.0, abs(state.score))
+    return (
+        f"score {state.score:.9g}  bound {state.bound:.9g}  gap {gap:.2%}  "
+        f"nodes {state.nodes}  {state.seconds:.1f} s"
+    )
+
+
+def tri_state(bound: float, rounds: int, n_cuts: int) -> str:
+    """Say where the cutting planes of TRI stand, on one line."""
+    return f"TRI at most {bound:.9g}  linear programs {rounds}  cycle inequalities {n_cuts}"
+
+
 @contextmanager
 def progress_line(quiet: bool) -> Iterator[Any]:
     """Give a callback for `mapreroot.solve` that keeps one line on a terminal's stderr current."""
+    with status_line(quiet) as show:
+        yield show and (lambda state: show(search_state(state)))
+
+
+@contextmanager
+def status_line(quiet: bool) -> Iterator[Callable[[str], None] | None]:
+    """Give what keeps one line on a terminal's stderr current; None where there is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -85,12 +120,4 @@ def progress_line(quiet: bool) -> Iterator[Any]:
         Console(stderr=True).status("solving") as status,
         event.install_listener("numba:compile", Compiling()),
     ):
-
-        def update(state: Progress) -> None:
-            gap = (state.bound - state.score) / max(1.0, abs(state.score))
-            status.update(
-                f"score {state.score:.9g}  bound {state.bound:.9g}  gap {gap:.2%}  "
-                f"nodes {state.nodes}  {state.seconds:.1f} s"
-            )
-
-        yield update
+        yield status.update

@@ -170,6 +170,8 @@ def read_file(
             model = content if plain else content.condition(fixed)
     except FormatError:
         raise
+    except MemoryError as error:
+        raise MemoryError(f"{text.name}: out of memory: {error}".rstrip(": ")) from error
     except ModelError as error:
         raise text.error(str(error)) from error
     except InfeasibleError as error:

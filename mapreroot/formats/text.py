@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import sys
@@ -11,7 +12,16 @@ from pathlib import Path
 
 from mapreroot.errors import FormatError
 
-__all__ = ["Text", "integer", "number", "read_text", "spell", "write_bytes", "write_text"]
+__all__ = [
+    "Text",
+    "integer",
+    "number",
+    "read_text",
+    "spell",
+    "writable",
+    "write_bytes",
+    "write_text",
+]
 
 
 @dataclass(frozen=True)
@@ -85,9 +95,36 @@ def write_text(path: str | os.PathLike[str], content: str) -> None:
     write_bytes(name, gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
 
 
+def writable(path: str | os.PathLike[str]) -> None:
+    """Make sure that a file can be written there, before hours go into what it will hold.
+
+    Raises
+    ------
+    OSError
+        If its folder is missing or may not be written to, or if it is a folder itself.
+    """
+    name = os.fspath(path)
+    target = Path(os.path.realpath(name))
+    if name == "-":
+        return
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    if not os.access(target.parent if target.is_file() or not target.exists() else target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file as it is, whole or not at all."""
-    target = Path(os.path.realpath(path))
+    try:
+        _write(Path(os.path.realpath(path)), data)
+    except OSError as error:  # not of the file beside it, nor of none
+        error.filename = os.fspath(path)
+        raise
+
+
+def _write(target: Path, data: bytes) -> None:
     if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
         target.write_bytes(data)
         return
