@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 SEED = 1
+NOT_ATTRACTIVE = "not attractive"
 
 
 class Answer(NamedTuple):
@@ -52,7 +53,7 @@ def pymaxflow(theta, edges, weights, left) -> Answer:
     import maxflow
 
     if (weights < 0).any():
-        return Answer(None, note="not attractive")
+        return Answer(None, note=NOT_ATTRACTIVE)
     graph = maxflow.Graph[float](len(theta), len(edges))
     nodes = graph.add_grid_nodes(len(theta))
     graph.add_edges(edges[:, 0], edges[:, 1], weights / 2, weights / 2)
