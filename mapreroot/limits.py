@@ -71,6 +71,20 @@ class Limits:
             return "memory"
         return None
 
+    def late(self) -> bool:
+        """Whether the time is over, or the user wants an end: not the nodes, nor the memory."""
+        return self.interrupted or self.left() == 0.0
+
+    def batches(self, n: int) -> Iterator[tuple[int, int]]:
+        """Cut 0..n-1 into (first, end), each of some hundredths of a second, until it is late."""
+        first, size = 0, 16
+        while first < n and not self.late():
+            end, begun = min(first + size, n), time.monotonic()
+            yield first, end
+            first = end
+            if time.monotonic() - begun < 0.02:
+                size *= 2
+
     def lacks(self, memory: float) -> bool:
         """Whether so many bytes more would be too many: ask before allocating them."""
         return self.ceiling is not None and resident() + memory > self.ceiling

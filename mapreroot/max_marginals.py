@@ -126,7 +126,8 @@ def max_marginals(
         Limit on the nodes of each search: for the optimum of such a block, and for "search"
         with each of its vertices clamped. 0 leaves the relaxation.
     time_limit : float, optional
-        Seconds of wall time for all searches and linear programs.
+        Seconds of wall time. What has begun of a flow is finished; then the vertices that are
+        left get what local search and the bounds so far say of them.
     entries : int
         Numbers that a table of dynamic programming may have.
 
@@ -267,39 +268,44 @@ def _block(block: Block, gate: int, start: Bits | None, ask: _Request) -> _Paths
         return _Paths(np.array([0, W < 0], dtype=np.int8), below, below, none, 0.0)
     plan = elimination_order(part, gate, ask.entries)
     if plan is None or plan.entries > _narrow(part):
+        if ask.limits.late():
+            return _enclosed(part, gate, start, ask)
         rooting = balanced_rooting(part, gate) or balanced_rooting(part)
         if rooting is not None:
-            y, below = _balanced(part, *rooting, gate)
-            return _Paths(y, below, below, none, 0.0)
+            return _balanced(part, *rooting, gate, ask.limits)
     if plan is not None:
         y, below = max_product(part, gate, plan)
         return _Paths(y, below, below, none, 0.0)
     return _enclosed(part, gate, start, ask)
 
 
-def _balanced(part: UprootedModel, root: int, flip: Bits, gate: int) -> tuple[Bits, Floats]:
+def _balanced(part: UprootedModel, root: int, flip: Bits, gate: int, limits: Limits) -> _Paths:
     """Max-marginals relative to the gate of a block that is balanced at the root."""
+    none = np.zeros(part.n_vertices)
     if root == gate:
-        y, _, below = _cut(part, root, flip, None)
-        return y, below
+        y, _, low, high = _cut(part, root, flip, None, limits)
+        return _Paths(y, low, high, none, 0.0)
     # With the gate held at 0 and at 1 the model is still balanced at the root.
-    ys, scores, belows = zip(*(_cut(part, root, flip, (gate, b)) for b in (0, 1)), strict=True)
-    top = max(scores)
-    # belows[b] is relative to the root; the gate is at b.
-    joint = np.maximum(scores[0] - top + belows[0], scores[1] - top + belows[1][:, ::-1])
-    joint[gate] = 0.0, -math.inf
-    return ys[scores.index(top)], joint
+    zero, one = (_cut(part, root, flip, (gate, b), limits) for b in (0, 1))
+    top = max(zero[1], one[1])
+    # What is found with the gate at b is relative to the root.
+    low, high = (
+        np.maximum(zero[1] - top + zero[k], one[1] - top + one[k][:, ::-1]) for k in (2, 3)
+    )
+    low[gate] = high[gate] = 0.0, -math.inf
+    return _Paths(zero[0] if zero[1] == top else one[0], low, high, none, 0.0)
 
 
 def _cut(
-    part: UprootedModel, root: int, flip: Bits, held: tuple[int, int] | None
-) -> tuple[Bits, float, Floats]:
+    part: UprootedModel, root: int, flip: Bits, held: tuple[int, int] | None, limits: Limits
+) -> tuple[Bits, float, Floats, Floats]:
     """Give an optimum with y_root = 0 and what y_v = a costs, where M_root is balanced."""
+    fixed = [(root, 0)] + ([] if held is None else [held])
     i, j = part.edges.T
     attractive = np.where(flip[i] == flip[j], part.weights, -part.weights)
     from_source, to_sink = np.zeros((2, part.n_vertices))
     inner = np.ones(part.m, dtype=np.bool_)
-    for vertex, value in [(root, 0)] + ([] if held is None else [held]):
+    for vertex, value in fixed:
         side = value ^ int(flip[vertex])
         touches = inner & ((i == vertex) | (j == vertex))
         inner &= ~touches
@@ -308,24 +314,42 @@ def _cut(
         np.add.at(from_source, other, np.maximum(pull, 0) / 2)
         np.add.at(to_sink, other, np.maximum(-pull, 0) / 2)
     tail, head = i[inner].copy(), j[inner].copy()
-    _, sunk, margin = cut_margins(tail, head, attractive[inner] / 2, from_source, to_sink)
+    _, sunk, margin = cut_margins(tail, head, attractive[inner] / 2, from_source, to_sink, limits)
     y = sunk.astype(np.int8) ^ flip
-    below = np.zeros((part.n_vertices, 2))
-    below[np.arange(part.n_vertices), 1 - y] = -margin
-    for vertex, value in [(root, 0)] + ([] if held is None else [held]):
+    for vertex, value in fixed:
         y[vertex] = value
-        below[vertex, value], below[vertex, 1 - value] = 0.0, -math.inf
-    return y, part.score(y), below
+    rows = np.arange(part.n_vertices)
+    low, high = np.zeros((2, part.n_vertices, 2))
+    known = ~np.isnan(margin)
+    low[rows, 1 - y] = np.where(known, -margin, np.minimum(_flips(part, y), 0.0))
+    high[rows, 1 - y] = np.where(known, -margin, 0.0)
+    for vertex, value in fixed:
+        low[vertex, 1 - value] = high[vertex, 1 - value] = -math.inf
+    return y, part.score(y), low, high
+
+
+def _flips(part: UprootedModel, y: Bits) -> Floats:
+    """Say what flipping each vertex alone adds to the score of y."""
+    i, j = part.edges.T
+    gain = np.where(y[i] == y[j], -part.weights, part.weights) / 2
+    return np.asarray(np.bincount(part.edges.ravel(), np.repeat(gain, 2), part.n_vertices))
 
 
 def _enclosed(part: UprootedModel, gate: int, start: Bits | None, ask: _Request) -> _Paths:
     """Intervals: an optimum or a bound on it, detours from below, relaxations from above."""
     found = search(part, limits=ask.limits, initial=start)
-    y, below = detours(part, gate, found.y)
+    if ask.limits.late():
+        y = found.y
+        below = np.zeros((part.n_vertices, 2))
+        below[np.arange(part.n_vertices), 1 - (y ^ y[gate])] = _flips(part, y)
+    else:
+        y, below = detours(part, gate, found.y)
     score = part.score(y)
     low = score + below
-    if ask.bound == "loc":
-        bounds = clamped_roof_duals(part, gate)
+    if ask.limits.late():
+        bounds = np.full((part.n_vertices, 2), math.inf)
+    elif ask.bound == "loc":
+        bounds = clamped_roof_duals(part, gate, ask.limits)
     else:
         bounds = clamped_cycle_bounds(part, gate, ask.limits)
     bounds = np.minimum(bounds, max(found.bound, score))
@@ -359,7 +383,7 @@ def _clamped_searches(
     for v, a in itertools.product(rows.tolist(), (0, 1)):
         if v == gate or bounds[v, a] - low[v, a] <= tiny:
             continue
-        if ask.limits.reason() in ("time", "interrupted"):
+        if ask.limits.late():
             break
         tied = np.full(part.n_vertices, -1)
         tied[v] = 2 * gate + a

@@ -28,6 +28,7 @@ from mapreroot import (
 from mapreroot.constraints import possible_values
 from mapreroot.exact.cut_margins import cut_margins
 from mapreroot.exact.detours import detours
+from mapreroot.limits import Limits, StopReason
 from mapreroot.marginals.max_product import elimination_order, max_product
 from mapreroot.relaxations.clamped_roof_duals import clamped_cycle_bounds, clamped_roof_duals
 from mapreroot.relaxations.roof_duality import roof_dual
@@ -178,6 +179,71 @@ def test_a_hard_grid_has_intervals_that_enclose_the_truth() -> None:
     proved = by_route(signs, "search")
     assert proved.exact.all()
     np.testing.assert_allclose(proved.scores_low, true.scores_low, atol=1e-8)
+
+
+class Late(Limits):
+    """Limits that run out after a number of questions."""
+
+    def __init__(self, questions: int) -> None:
+        super().__init__()
+        self.questions = questions
+
+    def left(self) -> float:
+        self.questions -= 1
+        return math.inf if self.questions >= 0 else 0.0
+
+    def reason(self, nodes: int = 0) -> StopReason | None:
+        return "time" if self.left() == 0.0 else super().reason(nodes)
+
+
+@pytest.mark.parametrize("route", ["flow", "loc", "tri", "search"])
+@given(
+    model=strategies.models(max_n=7) | strategies.planted_balanced(max_n=7),
+    questions=st.integers(0, 12),
+)
+@settings(max_examples=60)
+def test_what_was_not_reached_in_time_is_enclosed(model: Model, route: str, questions: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "Limits", lambda *_: Late(questions))
+        check(model, by_route(model, route), all_exact=False)
+
+
+def test_margins_that_the_time_allows_are_exact() -> None:
+    """300 variables of a balanced grid: a flow for each, in batches of 16, 32, 64 ..."""
+    rng = np.random.default_rng(7)
+    grid = Model.from_grid(rng.normal(size=(15, 20)), rng.random((15, 19)), rng.random((14, 20)))
+    true = by_route(grid, "flow")
+    assert true.exact.all()
+    reached = []
+    for questions in (0, 1, 3, 4, 100):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "Limits", lambda *_, q=questions: Late(q))
+            found = by_route(grid, "flow")
+        e = found.exact
+        reached.append(int(e.sum()))
+        np.testing.assert_allclose(found.scores_low[e], true.scores_low[e], atol=1e-9)
+        assert (found.scores_low <= true.scores_low + 1e-9).all()
+        assert (found.scores_high >= true.scores_high - 1e-9).all()
+        assert (found.margin <= true.margin + 1e-9).all()
+        assert found.score == pytest.approx(true.score) or questions == 0
+    assert reached == sorted(reached)
+    assert reached[0] < 150 < reached[-1] == grid.n
+    assert reached[1] < reached[3] < grid.n
+
+
+def test_no_time_at_all() -> None:
+    rng = np.random.default_rng(5)
+    signs = Model.from_grid(
+        rng.normal(size=(9, 9)), rng.choice([-2.0, 2.0], (9, 8)), rng.choice([-2.0, 2.0], (8, 9))
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SMALL", 0)
+        patch.setattr(module, "NUMBERS_PER_VERTEX", 0)
+        found = max_marginals(signs, time_limit=0.0)
+    true = max_marginals(signs)
+    assert not found.exact.any()
+    assert (found.scores_low <= true.scores_low + 1e-9).all()
+    assert (found.scores_high >= true.scores_high - 1e-9).all()
 
 
 def test_unknown_bound() -> None:

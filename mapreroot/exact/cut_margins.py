@@ -7,6 +7,7 @@ import numpy.typing as npt
 from numba import njit
 
 from mapreroot.errors import SolverError
+from mapreroot.limits import Limits
 from mapreroot.residual import (
     augment,
     checked,
@@ -26,7 +27,12 @@ Flags = npt.NDArray[np.bool_]
 
 
 def cut_margins(
-    tail: Ints, head: Ints, capacity: Floats, from_source: Floats, to_sink: Floats
+    tail: Ints,
+    head: Ints,
+    capacity: Floats,
+    from_source: Floats,
+    to_sink: Floats,
+    limits: Limits | None = None,
 ) -> tuple[float, Flags, Floats]:
     """Find a minimum cut, and how much more is paid when one vertex changes sides.
 
@@ -38,6 +44,8 @@ def cut_margins(
         Paid when the ends are on different sides.
     from_source, to_sink : ndarray, shape (n,)
         Paid when the vertex is on the sink's, or on the source's side.
+    limits : Limits, optional
+        For the margins; the cut is found in any case.
 
     Returns
     -------
@@ -45,7 +53,8 @@ def cut_margins(
         Of the cut that is returned, added up from the capacities given.
     sink_side : ndarray of bool, shape (n,)
     margin : ndarray, shape (n,)
-        The least value of a cut with v on the other side, less the least of all; 0 on ties.
+        The least value of a cut with v on the other side, less the least of all; 0 on ties,
+        and nan where it got late before.
 
     Raises
     ------
@@ -71,7 +80,14 @@ def cut_margins(
     give -= through
     take -= through
     start, half, to = network(len(give), tail, head)
-    flow, sink_side, margin = _margins(start, half, to, r, give, take)
+    scratch = opened(len(give), len(half) // 2)
+    flow = saturate(start, half, to, r, give, take, scratch)
+    fed = reached(start, half, to, r, 0, give)
+    drained = reached(start, half, to, r, 1, take)
+    margin = np.full(len(give), np.nan)
+    for first, end in (limits or Limits()).batches(len(give)):
+        _margins(start, half, to, r, give, take, fed, drained, scratch, first, end, margin)
+    sink_side = ~fed
     flow += float(through.sum())
     cut = sink_side[tail] != sink_side[head]
     parts = capacity[cut].sum(), from_source[sink_side].sum(), to_sink[~sink_side].sum()
@@ -83,19 +99,16 @@ def cut_margins(
 
 @njit(cache=True)
 def _margins(
-    start: Ints, half: Ints, to: Ints, r: Floats, give: Floats, take: Floats
-) -> tuple[float, Flags, Floats]:
-    """Maximum flow, the sink's side of a minimum cut, and the margins."""
-    n = len(give)
-    scratch = opened(n, len(half) // 2)
-    flow = saturate(start, half, to, r, give, take, scratch)
-    fed = reached(start, half, to, r, 0, give)
-    drained = reached(start, half, to, r, 1, take)
-    margin = np.zeros(n)
-    want = np.zeros(n)
-    for v in range(n):
+    start: Ints, half: Ints, to: Ints, r: Floats, give: Floats, take: Floats, fed: Flags,
+    drained: Flags, scratch: tuple[Ints, Ints, Ints, Ints, Floats, Ints, Floats, Ints],
+    first: int, end: int, margin: Floats,
+) -> None:  # fmt: skip
+    """Fill ``margin[first:end]``; ``fed`` is the source's side, ``drained`` reaches the sink."""
+    want = np.zeros(len(give))
+    for v in range(first, end):
         here = np.array([v])
         want[v] = np.inf
+        margin[v] = 0.0
         if fed[v]:
             margin[v] = augment(start, half, to, r, 1, give, want, here, scratch)
             restore_supply(give, scratch)
@@ -104,4 +117,3 @@ def _margins(
             restore_supply(take, scratch)
         restore_flow(r, scratch)
         want[v] = 0.0
-    return flow, ~fed, margin

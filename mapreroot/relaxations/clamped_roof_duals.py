@@ -30,7 +30,7 @@ SHARES = (0.8, 0.95, 1.0)
 least to tell values apart."""
 
 
-def clamped_roof_duals(uprooted: UprootedModel, root: int) -> Floats:
+def clamped_roof_duals(uprooted: UprootedModel, root: int, limits: Limits | None = None) -> Floats:
     """Bound the score of M+ with each vertex held equal to the root, and different from it.
 
     Parameters
@@ -38,6 +38,8 @@ def clamped_roof_duals(uprooted: UprootedModel, root: int) -> Floats:
     uprooted : UprootedModel
         W in nats.
     root : int
+    limits : Limits, optional
+        For the clamps; the bound on all scores is found in any case, and stands for the rest.
 
     Returns
     -------
@@ -80,7 +82,11 @@ def clamped_roof_duals(uprooted: UprootedModel, root: int) -> Floats:
     sink[2 * other + 1 - crossed[~inner]] = size[~inner]
     r, give, take = checked(np.repeat(np.tile(size[inner], 2), 2), source, sink)
     start, half, to = network(2 * n, tail, head)
-    flow, more = _clamped(start, half, to, r, give, take)
+    scratch = opened(2 * n, len(half) // 2)
+    flow = saturate(start, half, to, r, give, take, scratch)
+    more = np.zeros((n, 2))
+    for first, end in (limits or Limits()).batches(n):
+        _clamp(start, half, to, r, give, take, scratch, first, end, more)
     highest = uprooted.constant + float(size[crossed == 1].sum()) / 2
     bounds = (highest - flow / 4) - more / 4
     bounds[root] = highest - flow / 4, -np.inf
@@ -98,7 +104,7 @@ def clamped_cycle_bounds(
         W in nats.
     root : int
     limits : Limits, optional
-        For the linear program; the bounds hold whenever it stops.
+        For the linear program and the clamps; the bounds hold whenever it stops.
 
     Returns
     -------
@@ -127,9 +133,12 @@ def clamped_cycle_bounds(
     >>> clamped_cycle_bounds(frustrated, 0)[1].round(6).tolist()
     [2.0, 1.5]
     """
-    best = clamped_roof_duals(uprooted, root)
+    limits = limits or Limits()
+    best = clamped_roof_duals(uprooted, root, limits)
     found = solve_cycle_lp(uprooted, limits=limits)
     for share in SHARES:
+        if limits.late():
+            break
         y = share * found.y
         into = np.bincount(found.cuts.edge, y[found.cuts.row] * found.cuts.sign, uprooted.m)
         shifted = UprootedModel(
@@ -138,21 +147,19 @@ def clamped_cycle_bounds(
             uprooted.weights + 2 * into,
             uprooted.constant + float(y @ found.cuts.rhs),
         )
-        best = np.minimum(best, clamped_roof_duals(shifted, root))
+        best = np.minimum(best, clamped_roof_duals(shifted, root, limits))
     return np.minimum(best, found.bound)
 
 
 @njit(cache=True)
-def _clamped(
-    start: Ints, half: Ints, to: Ints, r: Floats, give: Floats, take: Floats
-) -> tuple[float, Floats]:
-    """Maximum flow of the cover, and what each clamp adds; the root has no edges here."""
-    n = len(give) // 2
-    scratch = opened(2 * n, len(half) // 2)
-    flow = saturate(start, half, to, r, give, take, scratch)
-    more = np.zeros((n, 2))
-    want = np.zeros(2 * n)
-    for v in range(n):
+def _clamp(
+    start: Ints, half: Ints, to: Ints, r: Floats, give: Floats, take: Floats,
+    scratch: tuple[Ints, Ints, Ints, Ints, Floats, Ints, Floats, Ints], first: int, end: int,
+    more: Floats,
+) -> None:  # fmt: skip
+    """Fill ``more[first:end]``: the flow that each clamp adds; the root has no edges here."""
+    want = np.zeros(len(give))
+    for v in range(first, end):
         for a in range(2):
             # Differing from the root (a = 1) puts copy 2v on the sink's side, 2v + 1 on the other.
             sunk, fed = 2 * v + 1 - a, 2 * v + a
@@ -168,4 +175,3 @@ def _clamped(
             restore_supply(take, scratch)
             want[fed], take[sunk] = 0.0, own
             restore_flow(r, scratch)
-    return flow, more
