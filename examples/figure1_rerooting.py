@@ -80,6 +80,6 @@ def draw(axes: Axes, model: mr.Model | mr.UprootedModel, title: str) -> None:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "pictures"
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "figures"
     target.mkdir(parents=True, exist_ok=True)
     main(target)

@@ -91,6 +91,6 @@ def draw(axes: Axes, graph: nx.Graph, d: np.ndarray, places: dict, title: str) -
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "pictures"
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "figures"
     target.mkdir(parents=True, exist_ok=True)
     main(target)

@@ -60,6 +60,6 @@ def rows(A: object, b: np.ndarray) -> set[tuple[float, ...]]:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "pictures"
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "figures"
     target.mkdir(parents=True, exist_ok=True)
     main(target)

@@ -124,4 +124,4 @@ def length(v: int, arms: dict[int, list[int]]) -> int:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path())
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "figures")

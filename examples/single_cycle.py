@@ -65,4 +65,4 @@ def main(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path())
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "figures")

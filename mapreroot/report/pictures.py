@@ -49,7 +49,7 @@ def signed_graph(
     Parameters
     ----------
     model : Model or UprootedModel
-        The fields of a `Model` stand under its names; a model of more than 40 vertices has no
+        The fields of a `Model` that has any stand under its names; a model of more than 40 vertices has no
         room for names, and its vertices take the colour of their fields. The weights of a dozen
         edges or fewer are written on them.
     ax : Axes, optional
@@ -106,7 +106,7 @@ def signed_graph(
         spots = 0.58 * ends[:, 0] + 0.42 * ends[:, 1]  # off the middle, where diagonals cross
         for (x, y), weight in zip(spots.tolist(), model.weights.tolist(), strict=True):
             ax.text(x, y, f"{weight:.3g}", ha="center", va="center", fontsize=8, bbox=box, zorder=2)
-    theta = model.theta if isinstance(model, Model) else None
+    theta = model.theta if isinstance(model, Model) and model.theta.any() else None
     _vertices(ax, points, model.labels, theta, fill or {})
     ax.update_datalim(points)
     ax.set_aspect("equal")
