@@ -19,6 +19,7 @@ __all__ = [
     "checked",
     "network",
     "opened",
+    "push_all",
     "reached",
     "restore_flow",
     "restore_supply",
@@ -28,6 +29,7 @@ __all__ = [
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Amounts = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 
 
 def checked(*capacities: Floats) -> tuple[Floats, ...]:
@@ -224,3 +226,126 @@ def reached(start: Ints, half: Ints, to: Ints, r: Floats, back: int, sources: Fl
                 queue[count] = w
                 count += 1
     return found
+
+
+@njit(cache=True)
+def push_all(start: Ints, half: Ints, to: Ints, r: Amounts, excess: Amounts) -> None:
+    """Push a maximum flow from where ``excess`` is positive to where it is negative, for good.
+
+    Changes r and excess in place; both hold integers or both floats. Boykov and Kolmogorov
+    (2004): a tree grows from the givers and one from the takers, flow is pushed where they meet,
+    and what that cuts off looks for a new parent, the nearest to a terminal. On the graphs of
+    images this takes a tenth of the time of `saturate`.
+    """
+    n = len(excess)
+    none, terminal, orphan = -1, -2, -3
+    parent = np.full(n, none, np.int64)  # the half-edge that leads towards the terminal
+    side = np.zeros(n, np.int64)  # 0 in the tree of the givers, 1 in that of the takers
+    depth, seen = np.zeros(n, np.int64), np.zeros(n, np.int64)  # depth was true at time seen
+    active, orphans = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)  # rings
+    is_active = np.zeros(n, np.bool_)
+    first, last, first_orphan, last_orphan = 0, 0, 0, 0
+    for v in range(n):
+        if excess[v] != 0:
+            parent[v], depth[v], side[v] = terminal, 1, 1 if excess[v] < 0 else 0
+            active[last], is_active[v] = v, True
+            last += 1
+    time = 0
+    while first != last:
+        v = active[first]
+        meeting = -1  # a half-edge from the givers' tree to the takers'
+        if parent[v] != none:
+            for k in range(start[v], start[v + 1]):
+                h = half[k]
+                if r[h ^ side[v]] == 0:
+                    continue
+                w = to[h]
+                if parent[w] == none:
+                    parent[w], side[w], seen[w], depth[w] = h ^ 1, side[v], seen[v], depth[v] + 1
+                    if not is_active[w]:
+                        active[last], is_active[w] = w, True
+                        last = last + 1 if last < n else 0
+                elif side[w] != side[v]:
+                    meeting = h ^ side[v]
+                    break
+                elif seen[w] <= seen[v] and depth[w] > depth[v]:
+                    parent[w], seen[w], depth[w] = h ^ 1, seen[v], depth[v] + 1
+        if meeting < 0:
+            is_active[v] = False
+            first = first + 1 if first < n else 0
+            continue
+        time += 1
+        amount = r[meeting]
+        for back in (0, 1):
+            u = to[meeting ^ 1 ^ back]
+            while parent[u] != terminal:
+                amount = min(amount, r[parent[u] ^ 1 ^ back])
+                u = to[parent[u]]
+            amount = min(amount, abs(excess[u]))
+        r[meeting] -= amount
+        r[meeting ^ 1] += amount
+        for back in (0, 1):
+            u = to[meeting ^ 1 ^ back]
+            while True:
+                h = parent[u]
+                if h == terminal:
+                    excess[u] -= amount if back == 0 else -amount
+                    empty = excess[u] == 0
+                else:
+                    r[h ^ 1 ^ back] -= amount
+                    r[h ^ back] += amount
+                    empty = r[h ^ 1 ^ back] == 0
+                if empty:
+                    parent[u] = orphan
+                    orphans[last_orphan] = u
+                    last_orphan = last_orphan + 1 if last_orphan < n else 0
+                if h == terminal:
+                    break
+                u = to[h]
+        while first_orphan != last_orphan:
+            u = orphans[first_orphan]
+            first_orphan = first_orphan + 1 if first_orphan < n else 0
+            best, least = none, n + 2
+            for k in range(start[u], start[u + 1]):
+                h = half[k]
+                w = to[h]
+                if r[h ^ 1 ^ side[u]] == 0 or side[w] != side[u] or parent[w] == none:
+                    continue
+                d = 0
+                while True:
+                    if seen[w] == time:
+                        d += depth[w]
+                        break
+                    d += 1
+                    if parent[w] == terminal:
+                        seen[w], depth[w] = time, 1
+                        break
+                    if parent[w] == orphan:
+                        d = n + 2
+                        break
+                    w = to[parent[w]]
+                if d > n:
+                    continue
+                if d < least:
+                    best, least = h, d
+                w = to[h]
+                while seen[w] != time:
+                    seen[w], depth[w] = time, d
+                    d -= 1
+                    w = to[parent[w]]
+            parent[u] = best
+            if best != none:
+                seen[u], depth[u] = time, least + 1
+                continue
+            for k in range(start[u], start[u + 1]):
+                h = half[k]
+                w = to[h]
+                if side[w] != side[u] or parent[w] == none:
+                    continue
+                if r[h ^ 1 ^ side[u]] > 0 and not is_active[w]:
+                    active[last], is_active[w] = w, True
+                    last = last + 1 if last < n else 0
+                if parent[w] >= 0 and to[parent[w]] == u:
+                    parent[w] = orphan
+                    orphans[last_orphan] = w
+                    last_orphan = last_orphan + 1 if last_orphan < n else 0

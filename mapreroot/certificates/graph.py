@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Self
 
+import numpy as np
+import numpy.typing as npt
+
 from mapreroot.model import Model
 
 __all__ = ["ExactGraph", "Number", "RefusedError", "half_of", "size_of"]
@@ -168,9 +171,43 @@ class ExactGraph:
         twin.gone = list(self.gone)
         return twin
 
-    def value(self, y: Sequence[int]) -> Number:
+    def value(self, y: Sequence[int] | npt.NDArray[np.int8]) -> Number:
         """P(y), for a value of every vertex."""
         return self.constant - sum(w for u, v, w in self.edges() if y[u] != y[v])
+
+    def signs(self) -> Number:
+        """Bound P by cutting every repulsive edge and no attractive one."""
+        return self.constant - sum(w for _, _, w in self.edges() if w < 0)
+
+    def flow(self, root: int, scale: int, amounts: Sequence[int]) -> int:
+        """Give the value of a flow from the root to its opposite, or refuse it.
+
+        As the rule "flow" of `verify` describes it.
+        """
+        edges = sorted(self.edges())
+        if len(amounts) != len(edges):
+            raise RefusedError(f"amounts: expected {len(edges)} integers, found {len(amounts)}")
+        excess = dict.fromkeys(range(len(self.weight)), 0)
+        for k, ((u, v, w), amount) in enumerate(zip(edges, amounts, strict=True)):
+            if type(amount) is not int:
+                raise RefusedError(f"amounts[{k}]: {amount!r} is no integer")
+            if abs(amount) > size_of(w) * scale:
+                raise RefusedError(f"amounts[{k}]: {amount} exceeds the capacity")
+            excess[u] -= amount
+            excess[v] += amount if w > 0 else -amount
+        value = -excess.pop(root)
+        for vertex, amount in excess.items():
+            if amount:
+                raise RefusedError(f"the flow is not conserved at {vertex}")
+        return value
+
+    def rounded(self, bits: int) -> ExactGraph:
+        """Round all weights down to multiples of 2**bits: that can only raise P."""
+        graph = ExactGraph(len(self.weight), self.constant)
+        graph.gone = list(self.gone)
+        for u, v, w in self.edges():
+            graph.add(u, v, math.floor(w) >> bits << bits)
+        return graph
 
     def step(self) -> int:
         """Find a number that divides every difference P(y) - C; 0 if there is none to be had.

@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mapreroot.certificates.arrays import WideGraph
 from mapreroot.certificates.graph import ExactGraph, Number, size_of
-from mapreroot.errors import SolverError
 from mapreroot.model import Model
+from mapreroot.residual import network, push_all
 
 __all__ = ["certificate", "cycles_argument", "flow_argument", "semidefinite_argument"]
 
 Argument = dict[str, Any]
+Ints = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.int8]
 
-_MOST = 2**61
-"""OR-tools counts in int64; a flow of this size leaves room for its sums."""
+_MOST = 2**60
+"""Of a capacity: flows are counted in int64, and the amounts on both copies are added."""
 
 _SCALE_BITS, _VECTOR_BITS = 110, 20
 """Of the numbers in a semidefinite argument, and of the vector that shows what it spares."""
@@ -63,55 +66,105 @@ def certificate(
     }
 
 
-def flow_argument(graph: ExactGraph, root: int) -> Argument:
+def flow_argument(
+    graph: ExactGraph | WideGraph, root: int, switching: Bits | None = None
+) -> Argument:
     """Bound a graph by a maximum flow from the root to its opposite in the signed double cover.
 
-    Raises
-    ------
-    SolverError
-        If OR-tools is missing or fails: of the max-flow libraries at hand it is the one that
-        hands its flow out.
+    Parameters
+    ----------
+    graph : ExactGraph or WideGraph
+    root : int
+    switching : ndarray of int8, shape (n,), optional
+        What to flip so that all edges away from the root are attractive: then the cover falls
+        into two halves, mirror images of each other, and the flow is found in one of them.
 
     Notes
     -----
     Where the rooting is balanced the flow proves the optimum (theory of roof duality: LOC). Its
-    amounts are integers. Capacities that need more than 61 bits are rounded down, which loses
+    amounts are integers. Capacities that need more than 60 bits are rounded down, which loses
     some of the bound and nothing of its truth.
     """
-    try:
-        from ortools.graph.python import max_flow
-    except ImportError as error:
-        raise SolverError(
-            "certificates of flows need OR-tools: pip install 'mapreroot[permissive]'"
-        ) from error
-    edges = list(graph.edges())
+    edges, weights, up, down = _capacities(graph, root)
+    if not weights.any():
+        return {"by": "signs"}
+    n = len(graph.gone)
+    if switching is not None:
+        sign = np.where(switching[edges[:, 0]] != switching[edges[:, 1]], -1, 1)
+        away = (edges != root).all(axis=1)
+        if (sign[away] * weights[away] >= 0).all():
+            amounts = _half_flow(n, edges, weights, root, switching ^ switching[root])
+            return {"by": "flow", "root": root, "scale": down, "amounts": _listed(amounts, up)}
+    amounts = _flow(n, edges, weights, root)
+    if (amounts & 1).any():
+        down *= 2
+    else:
+        amounts >>= 1
+    return {"by": "flow", "root": root, "scale": down, "amounts": _listed(amounts, up)}
+
+
+def _listed(amounts: Ints, up: int) -> list[int]:
+    listed: list[int] = amounts.tolist()
+    return [a << up for a in listed] if up else listed
+
+
+def _capacities(graph: ExactGraph | WideGraph, root: int) -> tuple[Ints, Ints, int, int]:
+    """Give sorted edges, and weights in int64, whose unit is 2**up / down."""
+    if isinstance(graph, WideGraph):
+        return graph.edges, graph.weights, graph.unit.bit_length() - 1, 1
+    edges = sorted(graph.edges())
     # No flow is larger than what can leave the root, so no capacity has to be.
     most = sum((size_of(w) for w in graph.weight[root].values()), Fraction(0))
-    if not most:
-        return {"by": "signs"}
-    shift = math.floor(math.log2(Fraction(_MOST) / most))
+    most = min(most, max((size_of(w) for _, _, w in edges), default=0))
+    shift = math.floor(math.log2(Fraction(_MOST) / most)) if most else 0
     if all(isinstance(w, int) for _, _, w in edges):
         shift = min(shift, 0)
-    capacity = [_floor(min(size_of(w), most), shift) for _, _, w in edges]
-    u = np.array([e[0] for e in edges], dtype=np.int64)
-    v = np.array([e[1] for e in edges], dtype=np.int64)
-    twist = np.array([w < 0 for _, _, w in edges], dtype=np.int64)
-    tail = np.concatenate([2 * u, 2 * u + 1])
-    head = np.concatenate([2 * v + twist, 2 * v + 1 - twist])
-    both = np.array(capacity * 2, dtype=np.int64)
-    flow = max_flow.SimpleMaxFlow()
-    forth = flow.add_arcs_with_capacity(tail.astype(np.int32), head.astype(np.int32), both)
-    back = flow.add_arcs_with_capacity(head.astype(np.int32), tail.astype(np.int32), both)
-    status = flow.solve(2 * root, 2 * root + 1)
-    if status != flow.OPTIMAL:
-        raise SolverError(f"OR-tools max-flow stopped with status {status}")
-    amount = flow.flows(forth) - flow.flows(back)
-    up = max(-shift, 0)
-    arcs = [
-        [int(tail[k]) >> 1, int(tail[k]) & 1, int(head[k]) >> 1, int(amount[k]) << up]
-        for k in np.flatnonzero(amount)
-    ]
-    return {"by": "flow", "root": root, "scale": 2 ** max(shift, 0), "arcs": arcs}
+    whole = [_floor(min(size_of(w), most), shift) * (1 if w > 0 else -1) for _, _, w in edges]
+    ends = np.array([(u, v) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
+    return ends, np.array(whole, dtype=np.int64), max(-shift, 0), 2 ** max(shift, 0)
+
+
+def _half_flow(n: int, edges: Ints, weights: Ints, root: int, flips: Bits) -> Ints:
+    """Push a maximum flow through the half of the cover that holds (v, flips[v])."""
+    at_root = (edges == root).any(axis=1)
+    u, v = edges[~at_root].T
+    ends = edges[at_root].sum(axis=1) - root
+    excess = np.zeros(n, dtype=np.int64)
+    excess[ends] = np.where(flips[ends] == 1, -weights[at_root], weights[at_root])
+    given = excess.copy()
+    capacity = np.abs(weights[~at_root])
+    r = np.repeat(capacity, 2)
+    push_all(*network(n, u, v), r, excess)
+    amounts = np.empty(len(weights), dtype=np.int64)
+    amounts[~at_root] = (capacity - r[0::2]) * np.where(flips[u] == 1, -1, 1)
+    # All of it leaves (root, 0): against the order of the ends where the root is the larger one.
+    backwards = (edges[at_root, 1] == root) & (weights[at_root] > 0)
+    amounts[at_root] = np.abs(given - excess)[ends] * np.where(backwards, -1, 1)
+    return amounts
+
+
+def _flow(n: int, edges: Ints, weights: Ints, root: int) -> Ints:
+    """Push a maximum flow through the cover; give the sum of it and its mirror image."""
+    at_root = (edges == root).any(axis=1)
+    crossed = (weights < 0).astype(np.int64)
+    (u, v), c = edges[~at_root].T, crossed[~at_root]
+    tail, head = np.repeat(2 * u, 2), np.repeat(2 * v + c, 2)
+    tail[1::2] += 1
+    head[1::2] ^= 1
+    capacity = np.repeat(np.abs(weights[~at_root]), 2)
+    ends = 2 * (edges[at_root].sum(axis=1) - root) + crossed[at_root]
+    excess = np.zeros(2 * n, dtype=np.int64)
+    excess[ends] = np.abs(weights[at_root])
+    excess[ends ^ 1] = -excess[ends]
+    given = excess.copy()
+    r = np.repeat(capacity, 2)
+    push_all(*network(2 * n, tail, head), r, excess)
+    through, pushed = capacity - r[0::2], given - excess
+    amounts = np.empty(len(weights), dtype=np.int64)
+    amounts[~at_root] = through[0::2] - through[1::2]
+    backwards = (edges[at_root, 1] == root) & (weights[at_root] > 0)
+    amounts[at_root] = (pushed[ends] - pushed[ends ^ 1]) * np.where(backwards, -1, 1)
+    return amounts
 
 
 def _floor(number: Number, shift: int) -> int:

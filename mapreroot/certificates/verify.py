@@ -5,7 +5,8 @@ more than this bound. The bound is a tree of small arguments, each on an explici
 weights are exact numbers: floats are multiples of a power of two, so scaled by it they are
 integers, and only halving one can make a fraction. Nothing here rounds.
 
-The rules below work on an `ExactGraph`, which stands for P(y), twice the score of M+.
+The rules below work on an `ExactGraph`, which stands for P(y), twice the score of M+; those that
+look at every edge of a large model know its twin in arrays, `WideGraph`, too.
 """
 
 from __future__ import annotations
@@ -15,11 +16,21 @@ import json
 import math
 import operator
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from mapreroot.certificates.arrays import (
+    MOST_SCALE,
+    WideGraph,
+    denominator_bits,
+    exact_sum,
+    integers,
+)
 from mapreroot.certificates.graph import ExactGraph, Number, RefusedError, size_of
 from mapreroot.model import Model
 
@@ -27,6 +38,7 @@ __all__ = ["Verification", "bound_of", "verify"]
 
 FORMAT = "mapreroot certificate 1"
 _MOST_ENUMERATED = 16
+_MOST_BITS = 4096  # more than any double has
 _MALFORMED = (
     ArithmeticError,
     AttributeError,
@@ -100,14 +112,7 @@ def verify(model: Model, certificate: Mapping[str, Any] | str | os.PathLike[str]
         return _verify(model, certificate)
     except RefusedError as refusal:
         reason = str(refusal)
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except _MALFORMED as error:
         reason = f"malformed: {type(error).__name__}: {error}"
     return Verification(-math.inf, math.inf, None, reason)
 
@@ -118,13 +123,14 @@ def _verify(model: Model, certificate: Mapping[str, Any]) -> Verification:
     if certificate.get("model") != model.digest:
         raise RefusedError("model: the certificate was made for another model (the digests differ)")
     x = certificate["x"]
-    if len(x) != model.n or any(value not in (0, 1) for value in x):
+    if len(x) != model.n or not set(x) <= {0, 1}:
         raise RefusedError(f"x: expected {model.n} values of 0 or 1")
     for row in model.forbidden:
         if all(x[i] == a for i, a in zip(row[::2], row[1::2], strict=True)):
             raise RefusedError(f"x: it breaks the hard constraint {row}")
-    scale, graph = ExactGraph.uprooted(model)
-    score = graph.value([0, *x])
+    scale, graph = exact_graph(model, certificate["proof"])
+    bits = np.array(x, dtype=np.int8)
+    score = 2 * scale * model_score(model, bits)
     proved = _bound(graph, certificate["proof"], "proof")
     if score > proved:
         raise RefusedError("proof: the bound it gives is below the score of x")
@@ -141,50 +147,99 @@ def _verify(model: Model, certificate: Mapping[str, Any]) -> Verification:
     return Verification(float(exact_score), up, exact_bound - exact_score, None)
 
 
-def bound_of(graph: ExactGraph, proof: Mapping[str, Any]) -> Number:
-    """Give the bound that an argument proves for a graph.
+def model_score(model: Model, x: npt.NDArray[np.int8]) -> Fraction:
+    """Give the score of an assignment exactly, hard constraints aside."""
+    cut = x[model.edges[:, 0]] != x[model.edges[:, 1]]
+    pulled = exact_sum(np.append(model.theta[x == 1], model.constant))
+    return pulled - exact_sum(model.weights[cut]) / 2
+
+
+def exact_graph(model: Model, proof: Mapping[str, Any]) -> tuple[int, ExactGraph | WideGraph]:
+    """Build M+ with integer weights, and say what they were multiplied by.
+
+    As arrays where the proof begins with rules that know them, and the numbers fit.
+    """
+    rounded = _bits_of(proof) if proof.get("by") == "round" else 0
+    start = proof["then"] if proof.get("by") == "round" else proof
+    wide = start.get("by") in ("flow", "signs")
+    if wide or (start.get("by") == "steps" and start["steps"] and start["steps"][0][0] == "fix"):
+        numbers = np.concatenate([model.theta, model.weights, [model.constant]])
+        scale_bits = denominator_bits(numbers)
+        graph = WideGraph.uprooted(model, scale_bits, rounded)
+        if graph is not None:
+            return 1 << scale_bits, graph
+    return ExactGraph.uprooted(model)
+
+
+def bound_of(graph: ExactGraph | WideGraph, proof: Mapping[str, Any]) -> Number:
+    """Give the bound that an argument proves for a graph, which is left as it is.
 
     Raises
     ------
     RefusedError
         If a step of it does not hold.
     """
-    return _bound(graph.copy(), proof, "proof")
+    return _bound(graph.copy() if isinstance(graph, ExactGraph) else graph, proof, "proof")
 
 
-def _bound(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+def _bound(graph: ExactGraph | WideGraph, proof: Mapping[str, Any], where: str) -> Number:
     """Give an upper bound on P over all assignments, as the proof says; may use up the graph."""
-    try:
-        rule = _RULES[proof["by"]]
-    except KeyError:
-        raise RefusedError(f"{where}: no rule is called {proof.get('by')!r}") from None
     # What a rule gives is rounded down to a value that P can take.
     constant, step = graph.constant, graph.step()
-    bound = rule(graph, proof, where)
+    name = proof.get("by")
+    bound: Number
+    if name in _RULES_OF_BOTH:
+        bound = _RULES_OF_BOTH[name](graph, proof, where)
+    elif name in _RULES:
+        bound = _RULES[name](_narrow(graph), proof, where)
+    else:
+        raise RefusedError(f"{where}: no rule is called {name!r}")
     if step:
         bound = constant + step * ((bound - constant) // step)
     return bound
 
 
-def _by_signs(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+def _narrow(graph: ExactGraph | WideGraph) -> ExactGraph:
+    return graph.narrow() if isinstance(graph, WideGraph) else graph
+
+
+def _by_signs(graph: ExactGraph | WideGraph, proof: Mapping[str, Any], where: str) -> Number:
     """Cut every repulsive edge and no attractive one."""
-    return graph.constant - sum(w for _, _, w in graph.edges() if w < 0)
+    return graph.signs()
 
 
-def _by_steps(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+def _by_round(graph: ExactGraph | WideGraph, proof: Mapping[str, Any], where: str) -> Number:
+    """Round weights down to multiples of 2**bits first: W only ever lowers P."""
+    bits = _bits_of(proof)
+    if not (isinstance(graph, WideGraph) and graph.unit == 1 << bits):  # it was built like that
+        graph = _narrow(graph).rounded(bits)
+    return _bound(graph, proof["then"], f"{where}.then")
+
+
+def _bits_of(proof: Mapping[str, Any]) -> int:
+    bits = proof["bits"]
+    if type(bits) is not int or not 0 <= bits <= _MOST_BITS:
+        raise RefusedError(f"bits: expected an integer in 0..{_MOST_BITS}, found {bits!r}")
+    return bits
+
+
+def _by_steps(graph: ExactGraph | WideGraph, proof: Mapping[str, Any], where: str) -> Number:
     """Make the graph smaller, at the cost of the slack its steps admit to, then go on."""
     slack: Number = 0
     for number, step in enumerate(proof["steps"]):
         place = f"{where}.steps[{number}]"
         try:
+            if step[0] == "fix":
+                lost, graph = _fix(graph, step[1], step[2], step[3], place)
+                slack += lost
+                continue
+            graph = _narrow(graph)
             if step[0] == "drop":
                 graph.drop(step[1])
             elif step[0] == "tie":
                 slack += graph.tie(*step[1:])
             elif step[0] == "ignore":
                 slack += graph.ignore(*step[1:])
-            elif step[0] == "fix":
-                slack += _fix(graph, step[1], step[2], step[3], place)
             else:
                 raise RefusedError(f"no step is called {step[0]!r}")
         except RefusedError as refusal:
@@ -194,18 +249,40 @@ def _by_steps(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number
 
 
 def _fix(
-    graph: ExactGraph, root: int, values: list[list[int]], proof: Mapping[str, Any], where: str
-) -> Number:
-    """Unite vertices with the root at given values, and say what that can lose."""
-    at: dict[int, int] = dict(values)  # type: ignore[arg-type]  # pairs, or it raises
-    if len(at) != len(values):
+    graph: ExactGraph | WideGraph,
+    root: int,
+    values: Sequence[Sequence[int]],
+    proof: Mapping[str, Any],
+    where: str,
+) -> tuple[Number, ExactGraph | WideGraph]:
+    """Unite vertices with the root at given values; say what that can lose, and what is left."""
+    if set(map(len, values)) - {2}:
+        raise RefusedError("expected pairs of a vertex and its value")
+    flat = integers(list(itertools.chain.from_iterable(values)), "values", 2 * len(values))
+    if flat is None:
+        raise RefusedError("there are no vertices as large as that")
+    vertices, sides = flat[0::2], flat[1::2]
+    graph.check(root, *vertices.tolist())
+    if root in vertices or ((sides != 0) & (sides != 1)).any():
+        raise RefusedError("fixed values must be 0 or 1, and none for the root itself")
+    if len(np.unique(vertices)) != len(vertices):
         raise RefusedError("a vertex is fixed twice")
-    inner = graph.around(root, at)
-    value = inner.value([at.get(v, 0) for v in range(len(inner.weight))])
-    slack = _bound(inner, proof, f"{where}[3]") - value
-    for u, a in at.items():
-        graph.unite(u, root, a)
-    return max(slack, 0)
+    inner: ExactGraph | WideGraph | None = None
+    rest: ExactGraph | WideGraph | None = None
+    if isinstance(graph, WideGraph):
+        at = np.full(graph.n, -1, dtype=np.int8)
+        at[vertices] = sides
+        inner, rest = graph.around(root, at), graph.united(root, at)
+    fixed: dict[int, int] = dict(zip(vertices.tolist(), sides.tolist(), strict=True))
+    if inner is None or rest is None:
+        rest = _narrow(graph)
+        inner = rest.around(root, fixed)
+        for u, a in fixed.items():
+            rest.unite(u, root, a)
+    y = np.zeros(len(inner.gone), dtype=np.int8)
+    y[vertices] = sides
+    slack = _bound(inner, proof, f"{where}[3]") - inner.value(y)
+    return max(slack, 0), rest
 
 
 def _by_parts(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
@@ -266,41 +343,31 @@ def _over(number: Number, scale: int) -> Number:
     return ratio.numerator if ratio.denominator == 1 else ratio
 
 
-def _by_flow(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
+def _by_flow(graph: ExactGraph | WideGraph, proof: Mapping[str, Any], where: str) -> Number:
     """Bound by a flow from the root to its opposite in the signed double cover.
 
     Vertex v has two copies, (v, 0) and (v, 1); an attractive edge joins equal copies, a repulsive
     one opposite copies, each with capacity |W|. An assignment y puts (v, a) on the side
     y_v XOR a XOR y_root; it cuts both copies of an edge or none, and an edge that is cut costs
     |W| against the sum of the repulsive weights. So P <= C + sum_{W<0} |W| - flow / 2.
+
+    There is one amount for each edge (u, v), u < v, in ascending order: it flows from (u, 0), and
+    as much flows to (u, 1) along the other copy. So what is conserved at (v, 0) is at (v, 1).
     """
-    root, scale = proof["root"], int(proof["scale"])
-    if scale <= 0:
+    root, scale, amounts = proof["root"], proof["scale"], proof["amounts"]
+    if type(scale) is not int or scale <= 0:
         raise RefusedError(f"{where}.scale: expected a positive integer")
     graph.check(root)
-    excess: dict[tuple[int, int], int] = {}
-    seen: set[tuple[int, int, int]] = set()
-    for number, (u, a, v, amount) in enumerate(proof["arcs"]):
-        graph.check(u)
-        w = graph.weight[u].get(v)
-        if w is None or a not in (0, 1) or not isinstance(amount, int):
-            raise RefusedError(f"{where}.arcs[{number}]: no arc from ({u}, {a}) to {v}")
-        b = a if w > 0 else 1 - a
-        arc = (u, a, v) if u < v else (v, b, u)
-        if arc in seen:
-            raise RefusedError(f"{where}.arcs[{number}]: the arc is there twice")
-        seen.add(arc)
-        if abs(amount) > size_of(w) * scale:
-            raise RefusedError(f"{where}.arcs[{number}]: {amount} exceeds the capacity")
-        excess[u, a] = excess.get((u, a), 0) - amount
-        excess[v, b] = excess.get((v, b), 0) + amount
-    value = -excess.pop((root, 0), 0)
-    if excess.pop((root, 1), 0) != value:
-        raise RefusedError(f"{where}: what leaves the root does not arrive at its opposite")
-    for vertex, amount in excess.items():
-        if amount:
-            raise RefusedError(f"{where}: the flow is not conserved at {vertex}")
-    return _by_signs(graph, proof, where) - _over(Fraction(value, 2), scale)
+    try:
+        value: int | None = None
+        if isinstance(graph, WideGraph) and scale <= MOST_SCALE:
+            whole = integers(amounts, "amounts", len(graph.weights))
+            value = None if whole is None else graph.flow(root, scale, whole)
+        if value is None:
+            value = _narrow(graph).flow(root, scale, amounts)
+    except RefusedError as refusal:
+        raise RefusedError(f"{where}: {refusal}") from None
+    return graph.signs() - _over(Fraction(value, 2), scale)
 
 
 def _by_semidefinite(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
@@ -401,12 +468,16 @@ def _by_all(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
     return best
 
 
-_RULES: dict[str, Callable[[ExactGraph, Mapping[str, Any], str], Number]] = {
+_RULES_OF_BOTH: dict[str, Callable[[ExactGraph | WideGraph, Mapping[str, Any], str], Number]] = {
     "signs": _by_signs,
+    "round": _by_round,
     "steps": _by_steps,
+    "flow": _by_flow,
+}
+
+_RULES: dict[str, Callable[[ExactGraph, Mapping[str, Any], str], Number]] = {
     "parts": _by_parts,
     "cycles": _by_cycles,
-    "flow": _by_flow,
     "semidefinite": _by_semidefinite,
     "cases": _by_cases,
     "all": _by_all,

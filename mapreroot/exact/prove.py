@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mapreroot.certificates.arrays import BITS, WideGraph, denominator_bits
 from mapreroot.certificates.graph import ExactGraph, Number, size_of
 from mapreroot.certificates.make import (
     Argument,
@@ -22,7 +23,7 @@ from mapreroot.certificates.make import (
     flow_argument,
     semidefinite_argument,
 )
-from mapreroot.certificates.verify import bound_of
+from mapreroot.certificates.verify import bound_of, model_score
 from mapreroot.decomposition import Step, blocks, reduce
 from mapreroot.exact.rooted import balanced_rooting
 from mapreroot.exact.semidefinite import sdp_bound
@@ -30,12 +31,16 @@ from mapreroot.exact.semidefinite_nodes import is_dense, is_half_dense, splittin
 from mapreroot.limits import Limits
 from mapreroot.model import Model, UprootedModel
 from mapreroot.relaxations.cycles import CycleRelaxation, solve_cycle_lp
-from mapreroot.relaxations.roof_duality import best_loc_root
+from mapreroot.relaxations.roof_duality import best_loc_root, roof_dual
+from mapreroot.rerooting import uproot
+from mapreroot.roots import max_w
 
 __all__ = ["prove"]
 
 Ints = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.int8]
 
+_LARGE = 5000  # variables and edges from which on the first steps work on arrays
 _SMALL = 11  # vertices that are tried out one by one
 _PATIENCE = 20.0  # of the semidefinite bound: here the gap is known to close
 
@@ -71,16 +76,55 @@ def prove(
     Raises
     ------
     SolverError
-        If a solver under it fails, or OR-tools is missing where a flow is needed.
+        If a solver under it fails.
     """
-    scale, graph = ExactGraph.uprooted(model)
-    prover = _Prover(scale, limits or Limits(), slack, branch)
-    y = [0, *(int(value) for value in x)]
-    argument = prover.graph(graph.copy(), y)
-    score, bound = (
-        Fraction(value) / (2 * scale) for value in (graph.value(y), bound_of(graph, argument))
-    )
-    return certificate(model, x, score, bound, argument)
+    limits = limits or Limits()
+    y = [0, *map(int, x)]
+    wide = _rounded(model) if model.n + model.m > _LARGE else None
+    if wide is None:
+        scale, graph = ExactGraph.uprooted(model)
+        argument = _Prover(scale, limits, slack, branch).graph(graph.copy(), y)
+        bound = bound_of(graph, argument)
+    else:
+        scale, rounded = wide
+        argument = _large(model, rounded, y, _Prover(scale, limits, slack, branch))
+        bound = bound_of(rounded, argument)
+        if rounded.unit > 1:
+            argument = {"by": "round", "bits": rounded.unit.bit_length() - 1, "then": argument}
+    score = model_score(model, np.array(y[1:], dtype=np.int8))
+    return certificate(model, x, score, Fraction(bound) / (2 * scale), argument)
+
+
+def _rounded(model: Model) -> tuple[int, WideGraph] | None:
+    """Give M+ in integers, rounded as little as lets them fit, and the scale."""
+    numbers = np.concatenate([2 * model.theta, model.weights, [model.constant]])
+    scale_bits = denominator_bits(np.append(numbers, model.theta))
+    largest = np.frexp(np.abs(numbers[:-1]).max())[1]
+    graph = WideGraph.uprooted(model, scale_bits, max(0, int(largest) + scale_bits - BITS))
+    return None if graph is None else (1 << scale_bits, graph)
+
+
+def _large(model: Model, graph: WideGraph, y: Sequence[int], prover: _Prover) -> Argument:
+    """Prove by one flow what one flow can prove, and leave the rest to the prover."""
+    uprooted = uproot(model, names=False)
+    balanced = balanced_rooting(uprooted)
+    if balanced is not None:
+        return flow_argument(graph, *balanced)
+    root = max_w(uprooted)
+    dual = roof_dual(uprooted, root)
+    tied = np.flatnonzero(dual.strong >= 0)
+    tied = tied[tied != root]
+    if prover.limits.reason() is not None:
+        return flow_argument(graph, root)
+    if not len(tied):
+        return prover.graph(graph.narrow(), y)
+    at = np.where(np.arange(graph.n) == root, -1, dual.strong)
+    inner, rest = graph.around(root, at), graph.united(root, at)
+    if inner is None or rest is None:
+        return prover.graph(graph.narrow(), y)
+    pairs = np.stack([tied, dual.strong[tied]], axis=1).tolist()
+    step = ["fix", root, pairs, flow_argument(inner, root)]
+    return {"by": "steps", "steps": [step], "then": prover.graph(rest.narrow(), y)}
 
 
 class _Prover:
@@ -94,7 +138,7 @@ class _Prover:
         """Reduce, split, and prove each block for the part of y in it; uses the graph up."""
         model, names = self.floats(graph)
         if model.n_vertices > _SMALL and (balanced := balanced_rooting(model)) is not None:
-            return flow_argument(graph, int(names[balanced[0]]))
+            return _balanced_flow(graph, names, *balanced)
         steps = self.reduced(graph)
         model, names = self.floats(graph)
         parts = blocks(model)
@@ -117,7 +161,7 @@ class _Prover:
             return {"by": "signs"}
         balanced = balanced_rooting(model)
         if balanced is not None:
-            return flow_argument(graph, int(names[balanced[0]]))
+            return _balanced_flow(graph, names, *balanced)
         if model.n_vertices <= _SMALL:
             return {"by": "all"}
         steps = self.fixed(graph, model, names)
@@ -228,6 +272,12 @@ class _Prover:
         for u, a in values.items():
             graph.unite(u, home, a)
         return [["fix", home, [[u, a] for u, a in values.items()], proof]]
+
+
+def _balanced_flow(graph: ExactGraph, names: Ints, root: int, flips: Bits) -> Argument:
+    switching = np.zeros(len(graph.gone), dtype=np.int8)
+    switching[names] = flips
+    return flow_argument(graph, int(names[root]), switching)
 
 
 def _part(graph: ExactGraph, inside: Sequence[int]) -> ExactGraph:

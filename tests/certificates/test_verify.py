@@ -33,6 +33,10 @@ def cycles(rows, scale=1):
     return {"by": "cycles", "scale": scale, "rows": rows}
 
 
+def flow(root, amounts, scale=1):
+    return {"by": "flow", "root": root, "scale": scale, "amounts": amounts}
+
+
 SIGNS = {"by": "signs"}
 ODD_TRIANGLE = cycles([[2, [1, 2, 3], [0, 1, 2]]])
 
@@ -69,9 +73,8 @@ def test_reductions_prove_a_tree_and_k4():
 def test_a_flow_proves_an_attractive_pair():
     # theta pulls x_0 up by 2 and x_1 down by 1, the edge couples them by 1.
     pair = Model([2.0, -1.0], [(0, 1)], [2.0])
-    arcs = [[0, 0, 2, 2], [2, 0, 1, 2], [1, 0, 0, 2]]
-    arcs += [[0, 0, 1, 2], [1, 1, 2, 2], [2, 1, 0, 2]]
-    proof = {"by": "flow", "root": 0, "scale": 1, "arcs": arcs}
+    # Edges (0, 1) of weight -4, (0, 2) of 2 and (1, 2) of 2: two units flow 0-2-1-0.
+    proof = flow(0, [2, 2, -2])
     checked = verify(pair, certificate(pair, [1, 1], 1.0, proof))
     assert checked, checked.failure
     assert checked.exact_gap == 0
@@ -254,14 +257,25 @@ def bad(**changes):
         ),
         (bad(proof={"by": "parts", "parts": [{"vertices": [1, 2], "proof": SIGNS}]}), "2 edges"),
         (bad(proof={"by": "parts", "parts": [{"vertices": [-1], "proof": SIGNS}]}), "no vertex"),
-        (bad(proof={"by": "flow", "root": -1, "scale": 1, "arcs": []}), "no vertex -1"),
-        (bad(proof={"by": "flow", "root": 1, "scale": 1, "arcs": [[2, 0, 3, 1]]}), "conserved"),
-        (bad(proof={"by": "flow", "root": 1, "scale": 1, "arcs": [[2, 0, 3, 9]]}), "capacity"),
-        (bad(proof={"by": "flow", "root": 1, "scale": 1, "arcs": [[-1, 0, 3, 1]]}), "no vertex"),
-        (bad(proof={"by": "flow", "root": 1, "scale": 1, "arcs": [[1, 0, 0, 1]]}), "no arc"),
+        (bad(proof=flow(-1, [0, 0, 0])), "no vertex -1"),
+        (bad(proof=flow(1, [0, 0, 1])), "proof: the flow is not conserved at 2"),
+        (bad(proof=flow(1, [0, 9, 0])), r"proof: amounts\[1\]: 9 exceeds the capacity"),
+        (bad(proof=flow(1, [-(2**63), 0, 0])), r"amounts\[0\]: -9223372036854775808 exceeds"),
+        (bad(proof=flow(1, [0, 0, 2**64])), r"amounts\[2\]: 18446744073709551616 exceeds"),
+        (bad(proof=flow(1, [0, 0])), "amounts: expected 3 integers, found 2"),
+        (bad(proof=flow(1, [0, 0, 0.0])), r"amounts\[2\]: 0.0 is no integer"),
+        (bad(proof=flow(1, [True, 0, 0])), r"amounts\[0\]: True is no integer"),
+        (bad(proof=flow(1, [0, 0, 0], scale=0)), "positive integer"),
+        (bad(proof=flow(1, [0, 0, 0], scale=1.5)), "positive integer"),
+        (bad(proof={"by": "round", "bits": -1, "then": SIGNS}), "bits: expected"),
+        (bad(proof={"by": "round", "bits": 10**9, "then": SIGNS}), "bits: expected"),
         (
-            bad(proof={"by": "flow", "root": 1, "scale": 1, "arcs": [[1, 0, 2, 1], [2, 1, 1, 1]]}),
-            "twice",
+            bad(proof={"by": "steps", "steps": [["fix", 0, [[1, 1, 1]], SIGNS]], "then": SIGNS}),
+            "pairs",
+        ),
+        (
+            bad(proof={"by": "steps", "steps": [["fix", 0, [[1, 1], [1, 0]], SIGNS]], "then": {}}),
+            "fixed twice",
         ),
         (bad(proof={"by": "cases", "pair": [1, 1], "same": SIGNS, "differ": SIGNS}), "unite"),
     ],
@@ -305,9 +319,9 @@ def proofs(draw, vertices, depth=2):
         ).map(list)
         return cycles(draw(st.lists(row, max_size=3)), draw(st.integers(1, 3)))
     if kind == "flow":
-        arc = st.tuples(vertex, st.integers(0, 1), vertex, st.integers(-3, 3)).map(list)
-        arcs = draw(st.lists(arc, max_size=3))
-        return {"by": "flow", "root": draw(vertex), "scale": 1, "arcs": arcs}
+        most = vertices * (vertices - 1) // 2
+        amounts = st.lists(st.integers(-3, 3), min_size=vertices - 2, max_size=most)
+        return flow(draw(vertex), draw(amounts), draw(st.integers(1, 5)))
     if kind == "semidefinite":
         small = st.integers(-4, 9)
         shift = [draw(small) for _ in range(vertices)]
