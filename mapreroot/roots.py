@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mapreroot.balance import balancing_set, rooted_balance
+from mapreroot.decomposition import block_counts, components
 from mapreroot.errors import ModelError
 from mapreroot.model import UprootedModel
 from mapreroot.notebook import names, table
@@ -17,7 +18,19 @@ from mapreroot.notebook import names, table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RootChoice", "RootReason", "choose_root", "max_tw", "max_w"]
+__all__ = [
+    "RootChoice",
+    "RootReason",
+    "choose_root",
+    "forest_root",
+    "forest_roots",
+    "inference_root",
+    "max_tw",
+    "max_w",
+]
+
+SHARE_OF_0 = {"bethe": 0.6, "trw": 1.0, "mean_field": 0.6}
+"""What the sum at vertex 0 counts for, by method: trained in `mapreroot.experiments.roots`."""
 
 
 class RootReason(StrEnum):
@@ -204,12 +217,87 @@ def max_tw(uprooted: UprootedModel) -> int:
     return _heaviest(uprooted, np.tanh(np.abs(uprooted.weights) / 4))
 
 
+def inference_root(
+    uprooted: UprootedModel, method: Literal["bethe", "trw", "mean_field"] = "bethe"
+) -> int:
+    """Choose the root for approximate inference.
+
+    1. For "bethe" and "trw", the lowest root at which M_r is a forest: they are exact there.
+    2. Else the vertex with the largest sum_j |W_ij|, the lowest one on ties, where the sum of
+       vertex 0 counts for 0.6 of itself ("trw": in full).
+
+    Parameters
+    ----------
+    uprooted : UprootedModel
+    method : {"bethe", "trw", "mean_field"}
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ModelError
+        If the model has no vertices.
+
+    Notes
+    -----
+    O(n + m). The winner of a study on the models of Weller (2016), section 6
+    (`mapreroot.experiments.run_roots`). A root that leaves M_r balanced is not preferred: Bethe
+    is a lower bound there, but mostly a worse estimate than at the heaviest vertex.
+
+    Examples
+    --------
+    >>> fan = UprootedModel(4, [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (1, 3)], [3, 3, 3, 2, 2, 2])
+    >>> inference_root(fan, "bethe"), inference_root(fan, "trw")
+    (1, 0)
+    """
+    root = None if method == "mean_field" else forest_root(uprooted)
+    if root is not None:
+        return root
+    strength = _at_ends(uprooted, np.abs(uprooted.weights))
+    strength[0] *= SHARE_OF_0[method]
+    return int(strength.argmax())
+
+
+def forest_roots(uprooted: UprootedModel) -> npt.NDArray[np.int64]:
+    """Find all vertices that lie on every cycle of M+: rooted there it is a forest.
+
+    Notes
+    -----
+    Removing v takes its deg(v) edges and splits its component into as many parts as it lies on
+    blocks; a forest is left iff deg(v) - blocks(v) is the number of independent cycles. Linear.
+
+    Examples
+    --------
+    >>> forest_roots(UprootedModel(4, [(0, 1), (1, 2), (0, 2), (2, 3)], [1.0] * 4)).tolist()
+    [0, 1, 2]
+    """
+    degree = np.bincount(uprooted.edges.ravel(), minlength=uprooted.n_vertices)
+    independent = uprooted.m - uprooted.n_vertices + components(uprooted)[0]
+    return np.flatnonzero(degree - block_counts(uprooted) == independent)
+
+
+def forest_root(uprooted: UprootedModel) -> int | None:
+    """Find the lowest vertex whose rooting is a forest; None if there is none."""
+    # A root has to take all edges away but a forest's, and no vertex has more than N - 1.
+    least = uprooted.m - uprooted.n_vertices + 2
+    if least > uprooted.n_vertices - 1 > 0:
+        return None
+    found = forest_roots(uprooted)
+    return int(found[0]) if len(found) else None
+
+
 def _heaviest(uprooted: UprootedModel, size: npt.NDArray[np.float64]) -> int:
+    return int(_at_ends(uprooted, size).argmax())
+
+
+def _at_ends(uprooted: UprootedModel, size: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Sum a size of the edges over those of each vertex."""
     if uprooted.n_vertices == 0:
         raise ModelError("the model has no vertices: nothing can be its root")
     ends = uprooted.edges.ravel()
-    weight = np.bincount(ends, np.repeat(size, 2), minlength=uprooted.n_vertices)
-    return int(weight.argmax())
+    return np.bincount(ends, np.repeat(size, 2), uprooted.n_vertices).astype(np.float64)
 
 
 def _with_witness(uprooted: UprootedModel, root: int, reason: RootReason) -> RootChoice:

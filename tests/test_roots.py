@@ -15,7 +15,16 @@ from test_balance import check_cycle, is_balanced, without
 
 from mapreroot import Model, ModelError, UprootedModel, uproot
 from mapreroot.balance import balance, balancing_set, balancing_vertices
-from mapreroot.roots import RootChoice, RootReason, choose_root, max_tw, max_w
+from mapreroot.roots import (
+    SHARE_OF_0,
+    RootChoice,
+    RootReason,
+    choose_root,
+    inference_root,
+    max_tw,
+    max_w,
+)
+from mapreroot.trees import find_cycle
 
 
 def complete_graph(n: int, W: float) -> UprootedModel:
@@ -142,3 +151,32 @@ def test_choice_reads_well_and_pickles() -> None:
     assert repr(choice) == "RootChoice(root=0, reason=ALMOST_BALANCED)"
     assert str(choice.reason) == "almost_balanced"
     assert pickle.loads(pickle.dumps(choice)).partner == choice.partner
+
+
+@given(uprooted_models(min_vertices=1, max_vertices=7))
+def test_the_root_for_inference_is_a_forest_s_or_the_heaviest(uprooted: UprootedModel) -> None:
+    strength = [0.0] * uprooted.n_vertices
+    for (i, j), w in zip(uprooted.edges.tolist(), uprooted.weights.tolist(), strict=True):
+        strength[i] += abs(w)
+        strength[j] += abs(w)
+    forests = [
+        r
+        for r in range(uprooted.n_vertices)
+        if find_cycle(uprooted.n_vertices, uprooted.edges[(uprooted.edges != r).all(axis=1)])
+        is None
+    ]
+    for method, share in SHARE_OF_0.items():
+        root = inference_root(uprooted, method)
+        if forests and method != "mean_field":
+            assert root == forests[0]
+            continue
+        weighed = [share * strength[0], *strength[1:]]
+        assert weighed[root] == pytest.approx(max(weighed))
+        if root:
+            assert weighed[root] > max(weighed[:root], default=0.0) - 1e-9
+
+
+def test_the_root_for_inference_needs_a_vertex() -> None:
+    for method in SHARE_OF_0:
+        with pytest.raises(ModelError, match="no vertices"):
+            inference_root(UprootedModel(0, np.empty((0, 2), int), []), method)

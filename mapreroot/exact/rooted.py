@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mapreroot.balance import balancing_vertices, rooted_balance
-from mapreroot.decomposition import block_counts, components
 from mapreroot.errors import NotATreeError, NotBalancedError
 from mapreroot.model import UprootedModel
+from mapreroot.roots import forest_root, forest_roots
 from mapreroot.trees import find_cycle, forest_max
 
 __all__ = ["balanced_rooting", "forest_root", "forest_roots", "not_balanced", "tree_at"]
@@ -52,34 +52,6 @@ def not_balanced(uprooted: UprootedModel, root: int | None) -> NotBalancedError:
         "edges; take another root, or method='auto'",
         cycle,
     )
-
-
-def forest_roots(uprooted: UprootedModel) -> npt.NDArray[np.int64]:
-    """Find all vertices that lie on every cycle of M+: rooted there it is a forest.
-
-    Notes
-    -----
-    Removing v takes its deg(v) edges and splits its component into as many parts as it lies on
-    blocks; a forest is left iff deg(v) - blocks(v) is the number of independent cycles. Linear.
-
-    Examples
-    --------
-    >>> forest_roots(UprootedModel(4, [(0, 1), (1, 2), (0, 2), (2, 3)], [1.0] * 4)).tolist()
-    [0, 1, 2]
-    """
-    degree = np.bincount(uprooted.edges.ravel(), minlength=uprooted.n_vertices)
-    independent = uprooted.m - uprooted.n_vertices + components(uprooted)[0]
-    return np.flatnonzero(degree - block_counts(uprooted) == independent)
-
-
-def forest_root(uprooted: UprootedModel) -> int | None:
-    """Find the lowest vertex whose rooting is a forest; None if there is none."""
-    # A root has to take all edges away but a forest's, and no vertex has more than N - 1.
-    least = uprooted.m - uprooted.n_vertices + 2
-    if least > uprooted.n_vertices - 1 > 0:
-        return None
-    found = forest_roots(uprooted)
-    return int(found[0]) if len(found) else None
 
 
 def tree_at(uprooted: UprootedModel, root: int) -> Bits:

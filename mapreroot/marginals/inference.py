@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mapreroot.balance import balancing_vertices
 from mapreroot.errors import ModelError
 from mapreroot.marginals.bethe import bethe
 from mapreroot.marginals.exact import exact_log_partition, exact_marginals
@@ -21,7 +20,7 @@ from mapreroot.marginals.trw import trw
 from mapreroot.model import TOL, Model, UprootedModel
 from mapreroot.notebook import grid_shape, image, names, table
 from mapreroot.rerooting import restore_marginals, uproot
-from mapreroot.roots import max_tw, max_w
+from mapreroot.roots import inference_root, max_tw, max_w
 from mapreroot.trees import find_cycle
 from mapreroot.trees.forest import forest_log_partition, forest_marginals
 
@@ -154,9 +153,12 @@ def log_partition(
         sum_j tanh(|W_ij| / 4); or M+ itself, its log 2 taken off. "auto", the default:
 
         1. "exact" needs no root: each table has its own.
-        2. A vertex whose removal leaves M+ balanced, vertex 0 if it is one, else the lowest:
-           Bethe is then a lower bound.
-        3. Else "max_tw".
+        2. "bethe" and "trw": the lowest vertex at which the rooted model is a forest, if there
+           is one; they are exact there.
+        3. Else the vertex with the largest sum_j |W_ij|, where the sum of vertex 0 counts for
+           0.6 of itself ("trw": in full). On half of the paper's models, trained on the other
+           half, this recovers more of the gap between vertex 0 and the best root than "max_w"
+           and "max_tw" do (`mapreroot.roots.inference_root`).
     memory : float
         Bytes that the tables of "exact" may take.
     steps : int
@@ -190,7 +192,7 @@ def log_partition(
     _check_method(method)
     if method != "exact":
         uprooted = uproot(model)
-        vertex = _vertex(uprooted, root)
+        vertex = _vertex(uprooted, root, method)
         found = approximate(uprooted, vertex, method, steps)
         value = found.log_z + model.constant
         lower, upper = (
@@ -203,7 +205,7 @@ def log_partition(
         value = forest_log_partition(model.theta, model.edges, model.weights) + model.constant
         return LogPartition(value, True, value, value, 0, "forest")
     uprooted = uproot(model)
-    given = None if own else _as_int(_vertex(uprooted, root))
+    given = None if own else _as_int(_vertex(uprooted, root, method))
     value = exact_log_partition(uprooted, given, memory) - math.log(2)
     return LogPartition(value, True, value, value, given, "elimination")
 
@@ -241,7 +243,7 @@ def marginals(
     _check_method(method)
     if method != "exact":
         uprooted = uproot(model)
-        vertex = _vertex(uprooted, root)
+        vertex = _vertex(uprooted, root, method)
         found = approximate(uprooted, vertex, method, steps)
         pair = found.pair
         consistent = bool(pair.min(initial=0.0) >= -TOL)
@@ -255,7 +257,7 @@ def marginals(
         p, pair = forest_marginals(model.theta, model.edges, model.weights)
         return Marginals(p, pair, True, True, 0, "forest", model.labels)
     uprooted = uproot(model)
-    given = 0 if own else _as_int(_vertex(uprooted, root))
+    given = 0 if own else _as_int(_vertex(uprooted, root, method))
     _, p, pair = exact_marginals(uprooted, given, memory)
     inner = pair[uprooted.edges[:, 0] != 0]
     return Marginals(p[1:], inner, True, True, given, "elimination", model.labels)
@@ -298,7 +300,7 @@ def _check_method(method: str) -> None:
         raise ModelError(f"method is {method!r}: expected one of {', '.join(METHODS)}")
 
 
-def _vertex(uprooted: UprootedModel, root: Root) -> int | Literal["uprooted"]:
+def _vertex(uprooted: UprootedModel, root: Root, method: Method) -> int | Literal["uprooted"]:
     if root == "uprooted":
         return "uprooted"
     if root == "max_w":
@@ -306,8 +308,8 @@ def _vertex(uprooted: UprootedModel, root: Root) -> int | Literal["uprooted"]:
     if root == "max_tw":
         return max_tw(uprooted)
     if root is None or root == "auto":
-        balanced = balancing_vertices(uprooted)
-        return balanced[0] if balanced else max_tw(uprooted)
+        assert method != "exact"
+        return inference_root(uprooted, method)
     if isinstance(root, (int, np.integer)) and 0 <= root < uprooted.n_vertices:
         return int(root)
     raise ModelError(

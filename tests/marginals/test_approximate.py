@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marginals_oracle import enumerated
-from strategies import models
+from strategies import models, trees
 
 from mapreroot import Model, uproot
 from mapreroot.balance import balance, balancing_vertices
@@ -254,16 +254,28 @@ def test_better_appearances_lower_the_bound():
     assert log_z <= better < uniform - 0.1
 
 
-def test_auto_takes_a_balancing_vertex_and_else_max_tw():
+def test_auto_takes_a_forest_s_root_and_else_the_heaviest():
     triangle = Model([0, 0, 0], [(0, 1), (1, 2), (0, 2)], [-2.0, -2.0, -2.0])
     assert log_partition(triangle, "bethe").root == 1
-    balanced = Model([1.0, -1.0], [(0, 1)], [1.0])
-    assert log_partition(balanced, "trw").root == 0
+    chain = Model([0.1, -0.1], [(0, 1)], [9.0])
+    assert log_partition(chain, "trw").root == log_partition(chain, "bethe").root == 0
+    assert log_partition(chain, "mean_field").root == 1
     edges = list(itertools.combinations(range(6), 2))
     dense = Model(np.full(6, 0.1), edges, np.full(15, -4.0))
     found = log_partition(dense, "mean_field")
-    assert found.root == log_partition(dense, "mean_field", "max_tw").root == 1
+    assert found.root == log_partition(dense, "mean_field", "max_w").root == 1
     assert log_partition(dense, "mean_field", "uprooted").root == "uprooted"
+    # Vertex 0 is the heaviest here, with 30 to 25, but not by enough.
+    fields = Model(np.full(6, 2.5), edges, np.full(15, -4.0))
+    assert log_partition(fields, "trw").root == 0
+    assert log_partition(fields, "bethe").root == marginals(fields, "bethe").root == 1
+
+
+@given(trees())
+def test_auto_is_exact_on_forests(model):
+    exact = log_partition(model).value
+    for method in ("bethe", "trw"):
+        assert log_partition(model, method).value == pytest.approx(exact, abs=1e-5)
 
 
 @given(models(min_n=1, max_n=7))
