@@ -85,43 +85,50 @@ def flow_argument(
     amounts are integers. Capacities that need more than 60 bits are rounded down, which loses
     some of the bound and nothing of its truth.
     """
-    edges, weights, up, down = _capacities(graph, root)
+    if isinstance(graph, WideGraph):
+        n, edges, weights, at = graph.n, graph.edges, graph.weights, root
+        up, down = graph.unit.bit_length() - 1, 1
+    else:
+        names, edges, weights, up, down = _capacities(graph, root)
+        n, at = len(names), int(np.searchsorted(names, root))
+        switching = None if switching is None else switching[names]
     if not weights.any():
         return {"by": "signs"}
-    n = len(graph.gone)
-    if switching is not None:
-        sign = np.where(switching[edges[:, 0]] != switching[edges[:, 1]], -1, 1)
-        away = (edges != root).all(axis=1)
-        if (sign[away] * weights[away] >= 0).all():
-            amounts = _half_flow(n, edges, weights, root, switching ^ switching[root])
-            return {"by": "flow", "root": root, "scale": down, "amounts": _listed(amounts, up)}
-    amounts = _flow(n, edges, weights, root)
-    if (amounts & 1).any():
-        down *= 2
+    if switching is not None and _is_balanced(edges, weights, at, switching):
+        amounts = _half_flow(n, edges, weights, at, switching ^ switching[at])
     else:
-        amounts >>= 1
-    return {"by": "flow", "root": root, "scale": down, "amounts": _listed(amounts, up)}
+        amounts = _flow(n, edges, weights, at)
+        if (amounts & 1).any():
+            down *= 2
+        else:
+            amounts >>= 1
+    listed = [a << up for a in amounts.tolist()] if up else amounts.tolist()
+    return {"by": "flow", "root": root, "scale": down, "amounts": listed}
 
 
-def _listed(amounts: Ints, up: int) -> list[int]:
-    listed: list[int] = amounts.tolist()
-    return [a << up for a in listed] if up else listed
+def _is_balanced(edges: Ints, weights: Ints, root: int, flips: Bits) -> bool:
+    """Say whether flipping leaves no edge repulsive but those of the root."""
+    flipped = flips[edges[:, 0]] != flips[edges[:, 1]]
+    kept = np.where(flipped, weights <= 0, weights >= 0)
+    return bool((kept | (edges == root).any(axis=1)).all())
 
 
-def _capacities(graph: ExactGraph | WideGraph, root: int) -> tuple[Ints, Ints, int, int]:
-    """Give sorted edges, and weights in int64, whose unit is 2**up / down."""
-    if isinstance(graph, WideGraph):
-        return graph.edges, graph.weights, graph.unit.bit_length() - 1, 1
+def _capacities(graph: ExactGraph, root: int) -> tuple[Ints, Ints, Ints, int, int]:
+    """Give vertices, sorted edges between them, and weights in int64 whose unit is 2**up / down."""
     edges = sorted(graph.edges())
     # No flow is larger than what can leave the root, so no capacity has to be.
     most = sum((size_of(w) for w in graph.weight[root].values()), Fraction(0))
     most = min(most, max((size_of(w) for _, _, w in edges), default=0))
+    if not most:
+        edges = []
     shift = math.floor(math.log2(Fraction(_MOST) / most)) if most else 0
     if all(isinstance(w, int) for _, _, w in edges):
         shift = min(shift, 0)
     whole = [_floor(min(size_of(w), most), shift) * (1 if w > 0 else -1) for _, _, w in edges]
     ends = np.array([(u, v) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
-    return ends, np.array(whole, dtype=np.int64), max(-shift, 0), 2 ** max(shift, 0)
+    names, local = np.unique(ends, return_inverse=True)
+    weights = np.array(whole, dtype=np.int64)
+    return names, local.reshape(-1, 2), weights, max(-shift, 0), 2 ** max(shift, 0)
 
 
 def _half_flow(n: int, edges: Ints, weights: Ints, root: int, flips: Bits) -> Ints:
