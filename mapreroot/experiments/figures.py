@@ -16,7 +16,7 @@ STYLES = {
     "max_w": ("maxW", "tab:orange", "x", "-"),
     "max_tw": ("maxtW", "tab:blue", "d", "-"),
 }
-RULE_COLOURS = {"max_tw": "tab:blue", "max_w": "tab:orange"}
+RULE_COLOURS = {"max_tw": "tab:blue", "max_w": "tab:orange", "auto": "tab:green"}
 MEASURES = (("log_z_error", "error of log Z"), ("l1", "l1 error of marginals"))
 
 
@@ -85,7 +85,7 @@ def draw_figures(summary: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
 
 
 def draw_roots(
-    summary: Sequence[dict[str, Any]], folder: Path, extra: Sequence[str] = ("handicap",)
+    summary: Sequence[dict[str, Any]], folder: Path, extra: Sequence[str] = ("auto",)
 ) -> list[Path]:
     """Draw how much of the gap between vertex 0 and the best root some rules recover.
 
@@ -114,7 +114,7 @@ def draw_roots(
     )
     figure = Figure(figsize=(9, 1 + 2 * len(methods)), layout="constrained")
     axes = figure.subplots(len(methods), 1, squeeze=False, sharex=True)[:, 0]
-    rules = (*RULE_COLOURS, *extra)
+    rules = ("max_tw", "max_w", *extra)
     for axis, method in zip(axes, methods, strict=True):
         for place, rule in enumerate(rules):
             found = {

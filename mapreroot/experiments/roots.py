@@ -25,6 +25,7 @@ from mapreroot.experiments.table import write_table
 from mapreroot.model import TOL
 from mapreroot.pool import Failure, spread
 from mapreroot.rerooting import uproot
+from mapreroot.roots import SHARE_OF_0
 
 __all__ = ["loc_table", "root_table", "run_roots"]
 
@@ -37,6 +38,8 @@ MEASURES = {"log_z": 0.1, "l1": 0.02}
 sense to ask how much of it a rule recovers."""
 BETTER_BOUND: Choice = ("better_bound", ())
 """Two runs, at vertex 0 and at the largest sum |W| elsewhere: the better bound on log Z stands."""
+AUTO: Choice = ("auto", ())
+"""What `mapreroot.roots.inference_root` does on these models, none of which has a forest in it."""
 SHARES = ("recovered", "recovered_se", "over_max_tw", "over_max_tw_se")
 SIDE = {"trw": 1.0, "mean_field": -1.0}
 """Bounds from above are better when they are lower."""
@@ -257,6 +260,7 @@ def _errors(
         choice: np.array([e[chosen[d][choice]] for d, e in zip(records, at_roots, strict=True)])
         for choice in next(iter(chosen.values()))
     }
+    of[AUTO] = of["handicap", (SHARE_OF_0[method],)]
     if method in SIDE:
         heaviest = [chosen[draw]["handicap", (0.0,)] for draw in records]
         keep = [

@@ -16,7 +16,7 @@ from mapreroot.experiments.roots import root_table
 from mapreroot.model import UprootedModel
 from mapreroot.relaxations.roof_duality import loc_by_root
 from mapreroot.rerooting import uproot
-from mapreroot.roots import max_tw, max_w
+from mapreroot.roots import inference_root, max_tw, max_w
 
 TINY = PaperSettings(
     families=("K10",), kinds=("mixed",), singletons=("low",), w_max=(8.0,), runs=4, methods=("trw",)
@@ -48,7 +48,7 @@ def test_the_study_writes_tables_and_a_figure(folder):
     assert (folder / "roots.png").stat().st_size > 5000
     lines = read(folder / "roots_summary.csv")
     rules = {line["rule"] for line in lines}
-    assert rules == {*RULES, "best", "better_bound"}
+    assert rules == {*RULES, "auto", "best", "better_bound"}
     assert len(lines) == len(rules) * 2 * 2  # measures, and K10 beside "all"
     assert {line["runs"] for line in lines} == {"2"}
     of_log_z = {
@@ -109,6 +109,21 @@ def test_a_study_needs_both_halves(folder, tmp_path):
         run_roots(PaperSettings(runs=1), folder)
     with pytest.raises(ModelError, match="no models to train on"):
         run_roots(TINY, tmp_path, known=True)
+
+
+def test_auto_is_what_the_product_does(folder):
+    errors = []
+    for draw, record in known_draws(TINY, folder, 0, loc=True).items():
+        if draw.run % 2:
+            root = inference_root(uproot(draw.model()), "trw")
+            (value,) = [row[1] for row in record["trw"] if row[0] == root]
+            errors.append(abs(value - record["exact"]))
+    (line,) = [
+        line
+        for line in read(folder / "roots.csv")
+        if (line["rule"], line["measure"]) == ("auto", "log_z")
+    ]
+    assert float(line["error"]) == pytest.approx(np.mean(errors), rel=1e-3)
 
 
 def test_training_sees_only_the_even_runs():
