@@ -99,8 +99,7 @@ def solve_blocks(
     if limits.lacks(BYTES * (uprooted.n_vertices + uprooted.m)):
         reason = "memory"
     if reason is not None:  # not even time, or room, to reduce it
-        y = np.zeros(uprooted.n_vertices, dtype=np.int8) if initial is None else initial
-        y = improve(uprooted, y, limits)
+        y = improve(uprooted, _by_fields(uprooted) if initial is None else initial, limits)
         slack = _trivial_bound(uprooted) - uprooted.score(y)
         return BlockwiseSolution(y, slack, 0.0, (), 0, reason)
     reduction = reduce(uprooted)
@@ -174,6 +173,14 @@ def solve_blocks(
     return BlockwiseSolution(
         reduction.restore(whole), slack, tolerance, tuple(roots), nodes, stopped
     )
+
+
+def _by_fields(uprooted: UprootedModel) -> Bits:
+    """Each variable by its own field alone."""
+    y = np.zeros(uprooted.n_vertices, dtype=np.int8)
+    fields = uprooted.edges[:, 0] == 0
+    y[uprooted.edges[fields, 1]] = uprooted.weights[fields] < 0
+    return y
 
 
 def _trivial_bound(uprooted: UprootedModel) -> float:

@@ -79,6 +79,7 @@ class CycleNodes:
         # For each edge and each end of its box: total loss of bound a unit of d, and tries.
         self.loss = np.zeros((uprooted.m, 2))
         self.tries = np.zeros((uprooted.m, 2), np.int64)
+        self.counted = 0  # iterations of the program that have been answered by annealing
         self.degenerate = uprooted.m > _SMALL_LP and score_step(uprooted) > 0
 
     def bound(

@@ -17,7 +17,7 @@ from mapreroot.errors import ModelError
 from mapreroot.limits import Limits
 from mapreroot.model import UprootedModel
 
-__all__ = ["anneal", "find", "improve", "round_by_spanning_tree", "tabu"]
+__all__ = ["anneal", "combine", "find", "improve", "round_by_spanning_tree", "tabu"]
 
 Bits = NDArray[np.int8]
 Ints = NDArray[np.int64]
@@ -30,6 +30,8 @@ _CHUNK = 10_000_000
 # Tabu search looks at every vertex for each flip: it pays when a flip changes many gains.
 _TABU_VERTICES = 300
 _TABU_DENSITY = 0.1
+# Walks of one round, and the temperature of the coolest as a part of the hottest's.
+_HEATS, _LEAST_HEAT = 5, 0.3
 # Vertices touched by one chain of variable depth: more are rarely kept.
 _DEPTH = 40
 
@@ -219,6 +221,38 @@ def _anneal(
             g = gain[v]
             if g > never and (g >= 0 or _random(state) < np.exp(g / T)):
                 _flip(start, neighbour, weight, y, gain, v)
+
+
+@njit(cache=True)
+def _combine(start: Ints, neighbour: Ints, weight: Floats, slack: Floats, y: Bits, z: Bits) -> None:
+    """Give y the values of z on each connected part of where they differ, unless that loses."""
+    n = len(y)
+    differ = y != z
+    if 2 * differ.sum() > n:  # z flipped as a whole is nearer, and scores the same
+        differ = ~differ
+    stack = np.empty(n, np.int64)
+    for v in range(n):
+        if not differ[v]:
+            continue
+        differ[v] = False
+        stack[0] = v
+        size, done, gain, noise = 1, 0, 0.0, 0.0
+        while done < size:
+            u = stack[done]
+            done += 1
+            noise += slack[u]
+            for e in range(start[u], start[u + 1]):
+                w = neighbour[e]
+                # The part is flipped vertex by vertex, and the gains add up.
+                gain += weight[e] / 2 if y[w] != y[u] else -weight[e] / 2
+                if differ[w]:
+                    differ[w] = False
+                    stack[size] = w
+                    size += 1
+            y[u] = 1 - y[u]
+        if gain < -noise:
+            for k in range(size):
+                y[stack[k]] = 1 - y[stack[k]]
 
 
 @njit(cache=True)
@@ -433,6 +467,7 @@ def anneal(
     limits: Limits | None = None,
     initial: ArrayLike | None = None,
     sweeps: int = 200,
+    heat: float = 1.0,
 ) -> Bits:
     """Cool one random walk of single flips; the choice for large sparse models.
 
@@ -445,14 +480,17 @@ def anneal(
     limits : Limits, optional
         Asked about every 30 ms; when time runs out the walk ends in an ascent.
     initial : array_like, optional
-        An assignment to return if nothing better is found; by default the heaviest edges are
-        followed. The walk itself starts hot and forgets it.
+        An assignment to begin with; by default the heaviest edges are followed.
     sweeps : int
         Visits of every vertex: better answers for more time.
+    heat : float
+        Where to begin: 1 forgets the initial assignment, less keeps the more of it.
 
     Returns
     -------
     ndarray of int8, shape (n_vertices,)
+        Where the walk ended, whole or in parts, and the initial values elsewhere (see `combine`);
+        never worse than those.
 
     Raises
     ------
@@ -477,20 +515,61 @@ def anneal(
     y = best.copy()
     gain = _gains(*graph, y)
     state = _random_state(seed)
-    for temperatures in _cooling(uprooted, sweeps):
+    for temperatures in _cooling(uprooted, sweeps, heat):
         if limits.reason() is not None:
             break
         _anneal(*graph, y, gain, temperatures, state)
     _climb(graph, y, _gains(*graph, y), limits)
-    return y if uprooted.score(y) > uprooted.score(best) else best
+    return _better(uprooted, graph, best, y)
 
 
-def _cooling(uprooted: UprootedModel, sweeps: int) -> list[Floats]:
+def _better(uprooted: UprootedModel, graph: _Graph, y: Bits, z: Bits) -> Bits:
+    combined = y.copy()
+    _combine(*graph, _slack(graph.start, graph.weight), combined, z)
+    return combined if uprooted.score(combined) >= uprooted.score(y) else y  # rounding
+
+
+def combine(uprooted: UprootedModel, y: ArrayLike, z: ArrayLike) -> Bits:
+    """Take the better of two assignments wherever they differ, each connected part for itself.
+
+    Parameters
+    ----------
+    uprooted : UprootedModel
+        M+.
+    y, z : array_like, shape (n_vertices,)
+
+    Returns
+    -------
+    ndarray of int8, shape (n_vertices,)
+        Scores at least what y and z score. Where a part scores the same in both, z's values, for
+        the sake of change.
+
+    Raises
+    ------
+    ModelError
+        If y or z is not one 0 or 1 for each vertex.
+
+    Notes
+    -----
+    O(n + m): no edge joins two parts, so their gains add up. Two walks over a large sparse model
+    that begin at the same assignment improve it in many places, and this keeps all of them
+    (partition crossover; Whitley, Hains and Howe 2009, for tours).
+
+    Examples
+    --------
+    >>> star = UprootedModel(5, [(0, 1), (0, 2), (0, 3), (0, 4)], [2.0] * 4)
+    >>> combine(star, [0, 1, 0, 0, 0], [0, 0, 1, 0, 0])
+    array([0, 0, 0, 0, 0], dtype=int8)
+    """
+    return _better(uprooted, _graph(uprooted), _start(uprooted, y), _start(uprooted, z))
+
+
+def _cooling(uprooted: UprootedModel, sweeps: int, heat: float = 1.0) -> list[Floats]:
     """Temperatures from a typical field of a vertex to a small part of a typical weight."""
     sizes = np.abs(uprooted.weights)
     largest = sizes.max()
     sizes = sizes / largest
-    hot = 0.5 * np.sqrt((sizes**2).sum() / uprooted.n_vertices)
+    hot = heat * 0.5 * np.sqrt((sizes**2).sum() / uprooted.n_vertices)
     cold = min(0.05 * np.median(sizes), hot)
     chunk = max(1, _CHUNK // (2 * (uprooted.n_vertices + 2 * uprooted.m)))
     ladder = largest * np.geomspace(hot, cold, sweeps)
@@ -582,8 +661,10 @@ def find(
     initial : array_like, optional
         An assignment to do at least as well as.
     rounds : int
-        Each anneals twice as slowly as the one before, and on small or dense models tabu search
-        goes on from what it found.
+        The first anneals from hot. Each other one is twice as long as the one before, begins
+        again and again at the best assignment, heats it up more or less, and keeps what has
+        become better in whatever part of the model (see `combine`). On small or dense models
+        tabu search goes on from what a round has found.
 
     Returns
     -------
@@ -602,14 +683,14 @@ def find(
     """
     limits = limits or Limits()
     best = improve(uprooted, _start(uprooted, initial), limits)
-    score = uprooted.score(best)
     n = uprooted.n_vertices
     for k in range(rounds):
-        if limits.reason() is not None:
-            break
-        y = anneal(uprooted, seed + k, limits, None, 100 << k)
+        for j in range(_HEATS if k else 1):
+            if limits.reason() is not None:
+                return best
+            heat = _LEAST_HEAT + (1 - _LEAST_HEAT) * (j + 1) / _HEATS if k else 1.0
+            sweeps = (100 << k) // (_HEATS if k else 1)
+            best = anneal(uprooted, seed + _HEATS * k + j, limits, best, sweeps, heat)
         if n <= _TABU_VERTICES or 2 * uprooted.m >= _TABU_DENSITY * n * n:
-            y = tabu(uprooted, seed + k, limits, y, (20 << k) * n)
-        if (found := uprooted.score(y)) > score:
-            best, score = y, found
+            best = tabu(uprooted, seed + k, limits, best, (20 << k) * n)
     return best

@@ -27,7 +27,7 @@ from mapreroot.decomposition import (
 )
 from mapreroot.exact.cycle_nodes import Box, CycleNodes
 from mapreroot.exact.enumeration import enumerate_map
-from mapreroot.exact.local_search import anneal, find, improve
+from mapreroot.exact.local_search import anneal, combine, find, improve
 from mapreroot.exact.semidefinite import Multipliers, SdpBound, sdp_bound
 from mapreroot.exact.semidefinite_nodes import (
     carried,
@@ -51,9 +51,14 @@ Ints = NDArray[np.int64]
 _SMALL = 20
 # Up to this size an annealing run takes some hundredths of a second.
 _ANNEALED = 3000
+# Beside a linear program: simplex iterations that pay for one sweep of annealing, how many sweeps
+# are worth a walk, and how hot the walks begin in turn.
+_ITERATIONS, _SWEEPS, _HEATS = 10, 200, (0.4, 0.7, 1.0, 0.5, 0.85)
 # How much of what is left ten rounds of separation must close: while a semidefinite bound is
 # waiting, and while there is only branching.
 _IMPATIENT, _PATIENT = 0.64, 0.005
+# Seconds an edge of a minimum cut, which cannot be interrupted.
+_FLOW_SECONDS = 1e-6
 # When a box ties this share of the vertices, a smaller model with its own LP is worth the start.
 _RESTART = 0.5
 
@@ -178,6 +183,8 @@ def search(
         rounds = 2 if uprooted.n_vertices < 20_000 else 1
         first = find(uprooted, seed, limits, None if initial is None else first, rounds)
     incumbent = _Incumbent(uprooted, first, gap)
+    if (reason := limits.reason()) is not None:
+        return SearchResult(first, incumbent.rounded(_trivial_bound(uprooted)), reason)
     return _Tree(incumbent, limits, seed, on_progress).run()
 
 
@@ -199,6 +206,7 @@ class _Tree:
         self.dive: _Node | None = None
         self.count = itertools.count()
         self.nodes = 0
+        self.walks = 0
         self.closed = -np.inf  # the largest bound of a node that was closed
         self.branched = False
         self.semidefinite = False  # which bound the tree is built on
@@ -227,9 +235,21 @@ class _Tree:
 
     def _look_elsewhere(self) -> None:
         """Anneal once more: beside a node's bound this costs nothing, and it may end the search."""
-        uprooted = self.incumbent.uprooted
-        if self.nodes > 1 and uprooted.n_vertices <= _ANNEALED:
-            self.incumbent.offer(anneal(uprooted, self.seed + self.nodes, self.limits, sweeps=500))
+        if self.nodes > 1 and self.incumbent.uprooted.n_vertices <= _ANNEALED:
+            self._anneal(500)
+
+    def _look_beside(self, relaxation: CycleNodes) -> None:
+        """Anneal as long as the linear program's work since the last time makes it cheap."""
+        sweeps = (relaxation.lp.iterations - relaxation.counted) // _ITERATIONS
+        if sweeps >= _SWEEPS:
+            relaxation.counted = relaxation.lp.iterations
+            self._anneal(sweeps)
+
+    def _anneal(self, sweeps: int) -> None:
+        self.walks += 1
+        heat = _HEATS[self.walks % len(_HEATS)]
+        incumbent, seed = self.incumbent, self.seed + self.walks
+        incumbent.offer(anneal(incumbent.uprooted, seed, self.limits, incumbent.y, sweeps, heat))
 
     def _bound(self) -> float:
         there = [self.closed, *(node.bound for node in self.open[:1])]
@@ -249,7 +269,9 @@ class _Tree:
         heapq.heappush(self.open, node)
 
     def _offer(self, way: Reduction, y: Bits) -> None:
-        self.incumbent.offer(improve(self.incumbent.uprooted, way.restore(y), self.limits))
+        uprooted = self.incumbent.uprooted
+        better = improve(uprooted, way.restore(y), self.limits)
+        self.incumbent.offer(combine(uprooted, self.incumbent.y, better))
 
     def _expand(self, node: _Node) -> None:
         if node.relaxation is not None:
@@ -278,7 +300,8 @@ class _Tree:
 
     def _settled(self, model: UprootedModel) -> Reduction:
         """Reduce, and solve all blocks but the largest, or all if they are small."""
-        way = reduce(model) if self.branched else reduce_fully(model, self.limits)
+        hurried = self.branched or self.limits.left() < _FLOW_SECONDS * model.m
+        way = reduce(model) if hurried else reduce_fully(model, self.limits)
         while True:
             parts = sorted(blocks(way.kernel), key=lambda block: block.model.n_vertices)
             if parts and parts[-1].model.n_vertices > _SMALL:
@@ -327,12 +350,17 @@ class _Tree:
         assert box is not None
         kernel = node.way.kernel
         waiting = not self.branched and is_half_dense(kernel)
+
+        def offer(y: Bits) -> None:
+            self._offer(node.way, y)
+            self._look_beside(relaxation)
+
         found = relaxation.bound(
             box,
             incumbent.closes,
             incumbent.excludes,
             incumbent.enough,
-            lambda y: self._offer(node.way, y),
+            offer,
             _IMPATIENT if waiting else _PATIENT,
             self.limits,
         )

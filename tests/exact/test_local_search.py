@@ -7,10 +7,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import uprooted_models
 
 from mapreroot.errors import ModelError
 from mapreroot.exact import local_search
-from mapreroot.exact.local_search import anneal, find, improve, round_by_spanning_tree, tabu
+from mapreroot.exact.local_search import (
+    anneal,
+    combine,
+    find,
+    improve,
+    round_by_spanning_tree,
+    tabu,
+)
 from mapreroot.limits import Limits
 from mapreroot.model import UprootedModel
 
@@ -186,3 +194,30 @@ def test_scale_does_not_matter(scale):
     uprooted = random_model(11, 9)
     scaled = UprootedModel(9, uprooted.edges, uprooted.weights * scale)
     assert math.isclose(scaled.score(find(scaled)), brute_force(uprooted) * scale, rel_tol=1e-9)
+
+
+@given(uprooted_models(max_vertices=9), st.data())
+def test_a_combination_is_as_good_as_either(uprooted, data):
+    n = uprooted.n_vertices
+    bits = st.lists(st.integers(0, 1), min_size=n, max_size=n)
+    y, z = data.draw(bits), data.draw(bits)
+    combined = combine(uprooted, y, z)
+    assert uprooted.score(combined) >= max(uprooted.score(y), uprooted.score(z))
+    # Every edge is as in y or as in z.
+    for i, j in uprooted.edges.tolist():
+        assert combined[i] ^ combined[j] in (y[i] ^ y[j], z[i] ^ z[j])
+
+
+def test_a_combination_takes_the_better_of_each_part():
+    # Twenty triangles, without an edge between them.
+    corners = np.arange(60).reshape(20, 3)
+    edges = np.concatenate([corners[:, pair] for pair in ([0, 1], [0, 2], [1, 2])])
+    weights = np.random.default_rng(0).normal(size=60)
+    y, z = np.zeros((2, 160), np.int8)
+    best = 0.0
+    for k, (a, b, _) in enumerate(corners):
+        y[a] = z[b] = 1
+        ab, ac, bc = weights[[k, 20 + k, 40 + k]]
+        best += max(-(ab + ac) / 2, -(ab + bc) / 2)
+    uprooted = UprootedModel(160, edges, weights)
+    assert uprooted.score(combine(uprooted, y, z)) == pytest.approx(best)
