@@ -286,14 +286,17 @@ def _balanced(part: UprootedModel, root: int, flip: Bits, gate: int, limits: Lim
         y, _, low, high = _cut(part, root, flip, None, limits)
         return _Paths(y, low, high, none, 0.0)
     # With the gate held at 0 and at 1 the model is still balanced at the root.
-    zero, one = (_cut(part, root, flip, (gate, b), limits) for b in (0, 1))
-    top = max(zero[1], one[1])
+    (y, score, *zero), (other, better, *one) = (
+        _cut(part, root, flip, (gate, b), limits) for b in (0, 1)
+    )
+    top = max(score, better)
     # What is found with the gate at b is relative to the root.
     low, high = (
-        np.maximum(zero[1] - top + zero[k], one[1] - top + one[k][:, ::-1]) for k in (2, 3)
+        np.maximum(score - top + if_0, better - top + if_1[:, ::-1])
+        for if_0, if_1 in zip(zero, one, strict=True)
     )
     low[gate] = high[gate] = 0.0, -math.inf
-    return _Paths(zero[0] if zero[1] == top else one[0], low, high, none, 0.0)
+    return _Paths(y if score == top else other, low, high, none, 0.0)
 
 
 def _cut(

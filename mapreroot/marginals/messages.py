@@ -277,7 +277,8 @@ def tree_signs(theta: Floats, edges: Ints, weights: Floats) -> Floats:
     i = np.concatenate([np.zeros(len(field), np.int64), edges[:, 0] + 1])
     j = np.concatenate([field + 1, edges[:, 1] + 1])
     W = np.concatenate([-2 * theta[field], weights])
-    return _join(len(theta) + 1, i, j, W, np.argsort(-np.abs(W), kind="stable"))[1:]
+    signs = _join(len(theta) + 1, i, j, W, np.argsort(-np.abs(W), kind="stable"))
+    return np.asarray(signs[1:])
 
 
 @njit(cache=True)
