@@ -29,7 +29,7 @@ __all__ = [
     "max_w",
 ]
 
-SHARE_OF_0 = {"bethe": 0.6, "trw": 1.0, "mean_field": 0.6}
+SHARE_OF_0 = {"bethe": 0.5, "trw": 1.0, "mean_field": 0.5}
 """What the sum at vertex 0 counts for, by method: trained in `mapreroot.experiments.roots`."""
 
 
@@ -224,7 +224,7 @@ def inference_root(
 
     1. For "bethe" and "trw", the lowest root at which M_r is a forest: they are exact there.
     2. Else the vertex with the largest sum_j |W_ij|, the lowest one on ties, where the sum of
-       vertex 0 counts for 0.6 of itself ("trw": in full).
+       vertex 0 counts for half ("trw": in full).
 
     Parameters
     ----------

@@ -156,9 +156,8 @@ def log_partition(
         2. "bethe" and "trw": the lowest vertex at which the rooted model is a forest, if there
            is one; they are exact there.
         3. Else the vertex with the largest sum_j |W_ij|, where the sum of vertex 0 counts for
-           0.6 of itself ("trw": in full). On half of the paper's models, trained on the other
-           half, this recovers more of the gap between vertex 0 and the best root than "max_w"
-           and "max_tw" do (`mapreroot.roots.inference_root`).
+           half ("trw": in full), which won a study on the models of section 6: see
+           `mapreroot.roots.inference_root`.
     memory : float
         Bytes that the tables of "exact" may take.
     steps : int
