@@ -17,6 +17,8 @@ from mapreroot.marginals.bethe import bethe
 from mapreroot.marginals.inference import approximate
 from mapreroot.marginals.mean_field import mean_field
 from mapreroot.marginals.messages import Graph, beliefs_at, iterate, message, tree_signs
+from mapreroot.marginals.newton import _step as newton_step
+from mapreroot.marginals.newton import polish
 from mapreroot.marginals.trw import spanning_tree_appearances, trw
 
 ROOTS = ["max_w", "max_tw", "uprooted", "auto", 0]
@@ -57,11 +59,12 @@ def test_messages_do_not_overflow():
     assert message(1e300, -1e300) == -1e300
 
 
-@given(models(min_n=1, max_n=6))
-def test_sweeps_do_what_the_equations_say(model):
-    """One sweep of `iterate`, beside the same in plain Python."""
+@given(models(min_n=1, max_n=6), st.sampled_from([1.0, 500.0]), st.sampled_from([0.5, 1.0]))
+def test_sweeps_do_what_the_equations_say(model, scale, least):
+    """One sweep of `iterate`, on odds and on logs, beside the same in plain Python."""
+    model = Model(scale * model.theta, model.edges, scale * model.weights)
     graph = Graph.of(model.n, model.edges)
-    w, rho = model.weights / 2, np.linspace(0.5, 1, model.m)
+    w, rho = model.weights / 2, np.linspace(least, 1, model.m)
     kappa = np.linspace(0, 2, model.n)
     L, a = model.theta.copy(), model.theta[model.edges.ravel()]
     tangent, cavity = L.copy(), a.copy()
@@ -71,10 +74,46 @@ def test_sweeps_do_what_the_equations_say(model):
         sent = {h: message(w[h // 2], cavity[h ^ 1]) for h in half}
         total = model.theta[i] + sum(rho[h // 2] * sent[h] for h in half)
         odds = (kappa[i] * tangent[i] + total) / (1 + kappa[i])
-        assert L[i] == pytest.approx(odds, abs=1e-9)
+        assert L[i] == pytest.approx(odds, abs=1e-9 * scale)
         for h in half:
             cavity[h] = odds - sent[h]
-    np.testing.assert_allclose(a, cavity, atol=1e-9)
+    np.testing.assert_allclose(a, cavity, atol=1e-9 * scale)
+
+
+def fixed_point(seed, least):
+    """A model of five variables, and what belongs to it: exact up to rounding."""
+    rng = np.random.default_rng(seed)
+    edges = np.array(list(itertools.combinations(range(5), 2)))
+    theta, w, rho = rng.normal(size=5), rng.normal(size=10), np.linspace(least, 1, 10)
+    graph = Graph.of(5, edges)
+    L, a = theta.copy(), theta[edges.ravel()]
+    given = theta, graph.start, graph.half, w, rho
+    _, change = iterate(*given, np.full(5, 2.0), L, a, 10, 1e-15, 20_000)
+    assert change < 1e-13
+    return theta, graph.start, graph.half, edges.ravel(), w, rho, L, a
+
+
+@pytest.mark.parametrize("least", [0.4, 1.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_newton_squares_the_distance_to_a_fixed_point(seed, least):
+    *given, L, a = fixed_point(seed, least)
+    rng = np.random.default_rng(seed)
+    there = np.concatenate([L, a])
+    distance = []
+    for size in (1e-2, 1e-3, 1e-4):
+        off = there + size * rng.uniform(-1, 1, len(there))
+        newton_step(*given, off[:5], off[5:])
+        distance.append(np.abs(off - there).max() / size**2)
+    assert max(distance) < 20
+    assert distance[2] * 1e-8 < 1e-6  # a step in a wrong direction leaves about 1e-4
+
+
+def test_newton_says_where_it_does_not_help():
+    theta, start, half, tail, w, rho, L, a = fixed_point(0, 1.0)
+    off = L + 1e-3, a - 1e-3
+    assert polish(theta, start, half, tail, w, rho, *off, 1e-9)[1] < 1e-9
+    np.testing.assert_allclose(np.concatenate(off), np.concatenate([L, a]), atol=1e-7)
+    assert polish(theta, start, half, tail, w, rho, L + 1e3, a, 1e-9)[1] == math.inf
 
 
 @given(models(min_n=1, max_n=6), st.sampled_from(["bethe", "trw"]))
@@ -96,6 +135,24 @@ def test_mean_field_has_the_free_energy_reported(model):
     found = mean_field(model.theta, model.edges, model.weights)
     value = free_energy(model, np.zeros(model.m), found.p, found.pair)
     assert found.log_z == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_start_in_plain_python_beats_mean_field(seed):
+    rng = np.random.default_rng(seed)
+    W = np.triu(5 * rng.normal(size=(8, 8)), 1)
+    theta = rng.normal(size=8)
+    i, j = np.nonzero(W)
+    best = -math.inf
+    for _ in range(30):
+        p = rng.random(8)
+        for v in list(range(8)) * 200:
+            p[v] = 1 / (1 + math.exp(-theta[v] - (W + W.T)[v] @ (p - 0.5)))
+        energy = theta @ p - sum(W[i, j] / 2 * (p[i] + p[j] - 2 * p[i] * p[j]))
+        best = max(best, energy + sum(entropy([q, 1 - q]) for q in p))
+    found = mean_field(theta, np.stack([i, j], axis=1), W[i, j])
+    assert found.converged
+    assert found.log_z >= best - 1e-9
 
 
 @given(models(max_n=6), st.sampled_from(ROOTS))
