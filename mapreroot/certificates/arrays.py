@@ -80,10 +80,9 @@ class WideGraph:
     def narrow(self) -> ExactGraph:
         """Give the same graph as one that can be changed."""
         graph = ExactGraph(self.n, self.constant)
-        graph.gone = self.gone.tolist()
-        rows = graph.weight
+        graph.gone = set(np.flatnonzero(self.gone).tolist())
         for (u, v), w in zip(self.edges.tolist(), self.weights.tolist(), strict=True):
-            rows[u][v] = rows[v][u] = w * self.unit
+            graph.add(u, v, w * self.unit)
         return graph
 
     def check(self, *given: int) -> None:
@@ -115,7 +114,8 @@ class WideGraph:
     def flow(self, root: int, scale: int, amounts: Ints) -> int:
         """Give the value of a flow from the root to its opposite, or refuse it.
 
-        As the rule "flow" of `verify` describes it; scale is at most `MOST_SCALE`.
+        As the rule "flow" of `verify` describes it; amounts count ``unit`` here, and scale is at
+        most `MOST_SCALE`.
         """
         capacity = np.abs(self.weights) * scale
         over = (amounts > capacity) | (amounts < -capacity)

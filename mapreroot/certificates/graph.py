@@ -36,37 +36,44 @@ def half_of(number: Number) -> Number:
     return half.numerator if half.denominator == 1 else half
 
 
+class _Rows(dict[int, dict[int, Number]]):
+    """The edges of each vertex that has any."""
+
+    def __missing__(self, u: int) -> dict[int, Number]:
+        return {}
+
+
 class ExactGraph:
     """Exact weights, symmetric: ``weight[u][v]``, never zero; and the constant C."""
 
     def __init__(self, n: int, constant: Number) -> None:
-        self.weight: list[dict[int, Number]] = [{} for _ in range(n)]
+        self.n = n
+        self.weight = _Rows()
         self.constant = constant
-        self.gone = [False] * n
+        self.gone: set[int] = set()
 
     def check(self, *vertices: int) -> None:
         """Refuse what is not a vertex: a negative index would quietly mean another one."""
         for u in vertices:
-            if not 0 <= u < len(self.gone) or self.gone[u]:
+            if not 0 <= u < self.n or u in self.gone:
                 raise RefusedError(f"there is no vertex {u}, or no longer")
 
     def add(self, u: int, v: int, w: Number) -> None:
         """Add to the weight of an edge; a weight of zero is no edge."""
         total = self.weight[u].get(v, 0) + w
-        if total:
-            self.weight[u][v] = self.weight[v][u] = total
-        else:
-            self.weight[u].pop(v, None)
-            self.weight[v].pop(u, None)
+        for a, b in ((u, v), (v, u)):
+            if total:
+                self.weight.setdefault(a, {})[b] = total
+            else:
+                self.weight[a].pop(b, None)
 
     def remove(self, u: int) -> dict[int, Number]:
         """Take a vertex out, and say what its edges were."""
         self.check(u)
-        edges = self.weight[u]
+        edges = self.weight.pop(u, {})
         for v in edges:
             del self.weight[v][u]
-        self.weight[u] = {}
-        self.gone[u] = True
+        self.gone.add(u)
         return edges
 
     def unite(self, u: int, v: int, flip: int) -> None:
@@ -142,7 +149,7 @@ class ExactGraph:
         self.check(root, *at)
         if root in at or any(a not in (0, 1) for a in at.values()):
             raise RefusedError("fixed values must be 0 or 1, and none for the root itself")
-        inner = ExactGraph(len(self.weight), 0)
+        inner = ExactGraph(self.n, 0)
         for u, a in at.items():
             for v, w in self.weight[u].items():
                 if v in at:
@@ -159,16 +166,16 @@ class ExactGraph:
 
     def edges(self) -> Iterable[tuple[int, int, Number]]:
         """Go through (u, v, W_uv) with u < v."""
-        for u, row in enumerate(self.weight):
+        for u, row in self.weight.items():
             for v, w in row.items():
                 if u < v:
                     yield u, v, w
 
     def copy(self) -> ExactGraph:
         """Give a twin that shares nothing."""
-        twin = ExactGraph(0, self.constant)
-        twin.weight = [dict(row) for row in self.weight]
-        twin.gone = list(self.gone)
+        twin = ExactGraph(self.n, self.constant)
+        twin.weight = _Rows({u: dict(row) for u, row in self.weight.items()})
+        twin.gone = set(self.gone)
         return twin
 
     def value(self, y: Sequence[int] | npt.NDArray[np.int8]) -> Number:
@@ -179,7 +186,7 @@ class ExactGraph:
         """Bound P by cutting every repulsive edge and no attractive one."""
         return self.constant - sum(w for _, _, w in self.edges() if w < 0)
 
-    def flow(self, root: int, scale: int, amounts: Sequence[int]) -> int:
+    def flow(self, root: int, unit: int, scale: int, amounts: Sequence[int]) -> int:
         """Give the value of a flow from the root to its opposite, or refuse it.
 
         As the rule "flow" of `verify` describes it.
@@ -187,24 +194,24 @@ class ExactGraph:
         edges = sorted(self.edges())
         if len(amounts) != len(edges):
             raise RefusedError(f"amounts: expected {len(edges)} integers, found {len(amounts)}")
-        excess = dict.fromkeys(range(len(self.weight)), 0)
+        excess = {root: 0}
         for k, ((u, v, w), amount) in enumerate(zip(edges, amounts, strict=True)):
             if type(amount) is not int:
                 raise RefusedError(f"amounts[{k}]: {amount!r} is no integer")
-            if abs(amount) > size_of(w) * scale:
+            if abs(amount) * unit > size_of(w) * scale:
                 raise RefusedError(f"amounts[{k}]: {amount} exceeds the capacity")
-            excess[u] -= amount
-            excess[v] += amount if w > 0 else -amount
+            excess[u] = excess.get(u, 0) - amount
+            excess[v] = excess.get(v, 0) + (amount if w > 0 else -amount)
         value = -excess.pop(root)
         for vertex, amount in excess.items():
             if amount:
                 raise RefusedError(f"the flow is not conserved at {vertex}")
-        return value
+        return value * unit
 
     def rounded(self, bits: int) -> ExactGraph:
         """Round all weights down to multiples of 2**bits: that can only raise P."""
-        graph = ExactGraph(len(self.weight), self.constant)
-        graph.gone = list(self.gone)
+        graph = ExactGraph(self.n, self.constant)
+        graph.gone = set(self.gone)
         for u, v, w in self.edges():
             graph.add(u, v, math.floor(w) >> bits << bits)
         return graph
@@ -223,7 +230,7 @@ class ExactGraph:
                     return 0
                 w = w.numerator
             g = math.gcd(g, w)
-        if g and all(sum(row.values()) // g % 2 == 0 for row in self.weight):
+        if g and all(sum(row.values()) // g % 2 == 0 for row in self.weight.values()):
             return 2 * g
         return g
 

@@ -87,9 +87,9 @@ def flow_argument(
     """
     if isinstance(graph, WideGraph):
         n, edges, weights, at = graph.n, graph.edges, graph.weights, root
-        up, down = graph.unit.bit_length() - 1, 1
+        unit, scale = graph.unit, 1
     else:
-        names, edges, weights, up, down = _capacities(graph, root)
+        names, edges, weights, unit, scale = _capacities(graph, root)
         n, at = len(names), int(np.searchsorted(names, root))
         switching = None if switching is None else switching[names]
     if not weights.any():
@@ -99,11 +99,10 @@ def flow_argument(
     else:
         amounts = _flow(n, edges, weights, at)
         if (amounts & 1).any():
-            down *= 2
+            scale *= 2
         else:
             amounts >>= 1
-    listed = [a << up for a in amounts.tolist()] if up else amounts.tolist()
-    return {"by": "flow", "root": root, "scale": down, "amounts": listed}
+    return {"by": "flow", "root": root, "unit": unit, "scale": scale, "amounts": amounts.tolist()}
 
 
 def _is_balanced(edges: Ints, weights: Ints, root: int, flips: Bits) -> bool:
@@ -114,7 +113,7 @@ def _is_balanced(edges: Ints, weights: Ints, root: int, flips: Bits) -> bool:
 
 
 def _capacities(graph: ExactGraph, root: int) -> tuple[Ints, Ints, Ints, int, int]:
-    """Give vertices, sorted edges between them, and weights in int64 whose unit is 2**up / down."""
+    """Give vertices, sorted edges between them, and weights in int64, worth unit / scale."""
     edges = sorted(graph.edges())
     # No flow is larger than what can leave the root, so no capacity has to be.
     most = sum((size_of(w) for w in graph.weight[root].values()), Fraction(0))
@@ -128,7 +127,7 @@ def _capacities(graph: ExactGraph, root: int) -> tuple[Ints, Ints, Ints, int, in
     ends = np.array([(u, v) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
     names, local = np.unique(ends, return_inverse=True)
     weights = np.array(whole, dtype=np.int64)
-    return names, local.reshape(-1, 2), weights, max(-shift, 0), 2 ** max(shift, 0)
+    return names, local.reshape(-1, 2), weights, 2 ** max(-shift, 0), 2 ** max(shift, 0)
 
 
 def _half_flow(n: int, edges: Ints, weights: Ints, root: int, flips: Bits) -> Ints:

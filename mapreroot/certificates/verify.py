@@ -279,7 +279,7 @@ def _fix(
         inner = rest.around(root, fixed)
         for u, a in fixed.items():
             rest.unite(u, root, a)
-    y = np.zeros(len(inner.gone), dtype=np.int8)
+    y = np.zeros(inner.n, dtype=np.int8)
     y[vertices] = sides
     slack = _bound(inner, proof, f"{where}[3]") - inner.value(y)
     return max(slack, 0), rest
@@ -287,12 +287,12 @@ def _fix(
 
 def _by_parts(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
     """Bound parts that share no edge, each alone."""
-    left = sum(len(row) for row in graph.weight) // 2
+    left = sum(map(len, graph.weight.values())) // 2
     total = graph.constant
     for number, part in enumerate(proof["parts"]):
         inside = set(part["vertices"])
         graph.check(*inside)
-        piece = ExactGraph(len(graph.weight), 0)
+        piece = ExactGraph(graph.n, 0)
         for u in inside:
             for v in [v for v in graph.weight[u] if v in inside]:
                 piece.add(u, v, graph.weight[u][v])
@@ -353,18 +353,20 @@ def _by_flow(graph: ExactGraph | WideGraph, proof: Mapping[str, Any], where: str
 
     There is one amount for each edge (u, v), u < v, in ascending order: it flows from (u, 0), and
     as much flows to (u, 1) along the other copy. So what is conserved at (v, 0) is at (v, 1).
+    Amounts are worth unit / scale.
     """
-    root, scale, amounts = proof["root"], proof["scale"], proof["amounts"]
-    if type(scale) is not int or scale <= 0:
-        raise RefusedError(f"{where}.scale: expected a positive integer")
+    root, unit, scale, amounts = (proof[key] for key in ("root", "unit", "scale", "amounts"))
+    for name, number in (("unit", unit), ("scale", scale)):
+        if type(number) is not int or number <= 0:
+            raise RefusedError(f"{where}.{name}: expected a positive integer")
     graph.check(root)
     try:
         value: int | None = None
-        if isinstance(graph, WideGraph) and scale <= MOST_SCALE:
+        if isinstance(graph, WideGraph) and unit == graph.unit and scale <= MOST_SCALE:
             whole = integers(amounts, "amounts", len(graph.weights))
             value = None if whole is None else graph.flow(root, scale, whole)
         if value is None:
-            value = _narrow(graph).flow(root, scale, amounts)
+            value = _narrow(graph).flow(root, unit, scale, amounts)
     except RefusedError as refusal:
         raise RefusedError(f"{where}: {refusal}") from None
     return graph.signs() - _over(Fraction(value, 2), scale)
@@ -430,7 +432,7 @@ def _by_semidefinite(graph: ExactGraph, proof: Mapping[str, Any], where: str) ->
             for i in range(j + 1):
                 A[j][i] += 4 * multiplier * vector[i] * vector[j]
         sides = {v: int(x > 0) for v, x in zip(vertices, vector, strict=True)}
-        spared = graph.value([sides.get(v, 0) for v in range(len(graph.weight))])
+        spared = graph.value([sides.get(v, 0) for v in range(graph.n)])
     error: list[Number] = [0] * N
     for j in range(N):
         for i in range(j + 1):
@@ -454,7 +456,7 @@ def _by_cases(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number
 
 def _by_all(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
     """Try all assignments, one flip at a time."""
-    vertices = sorted(u for u, row in enumerate(graph.weight) if row)
+    vertices = sorted(u for u, row in graph.weight.items() if row)
     if len(vertices) > _MOST_ENUMERATED:
         raise RefusedError(f"{where}: {len(vertices)} vertices are too many to try all assignments")
     y = dict.fromkeys(vertices, 0)

@@ -275,14 +275,14 @@ class _Prover:
 
 
 def _balanced_flow(graph: ExactGraph, names: Ints, root: int, flips: Bits) -> Argument:
-    switching = np.zeros(len(graph.gone), dtype=np.int8)
+    switching = np.zeros(graph.n, dtype=np.int8)
     switching[names] = flips
     return flow_argument(graph, int(names[root]), switching)
 
 
 def _part(graph: ExactGraph, inside: Sequence[int]) -> ExactGraph:
     """Give the edges inside a set of vertices as a graph of their own."""
-    piece = ExactGraph(len(graph.weight), 0)
+    piece = ExactGraph(graph.n, 0)
     members = set(inside)
     for u in inside:
         for v, w in graph.weight[u].items():

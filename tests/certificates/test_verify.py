@@ -33,8 +33,8 @@ def cycles(rows, scale=1):
     return {"by": "cycles", "scale": scale, "rows": rows}
 
 
-def flow(root, amounts, scale=1):
-    return {"by": "flow", "root": root, "scale": scale, "amounts": amounts}
+def flow(root, amounts, scale=1, unit=1):
+    return {"by": "flow", "root": root, "unit": unit, "scale": scale, "amounts": amounts}
 
 
 SIGNS = {"by": "signs"}
@@ -266,7 +266,9 @@ def bad(**changes):
         (bad(proof=flow(1, [0, 0, 0.0])), r"amounts\[2\]: 0.0 is no integer"),
         (bad(proof=flow(1, [True, 0, 0])), r"amounts\[0\]: True is no integer"),
         (bad(proof=flow(1, [0, 0, 0], scale=0)), "positive integer"),
-        (bad(proof=flow(1, [0, 0, 0], scale=1.5)), "positive integer"),
+        (bad(proof=flow(1, [0, 0, 0], scale=1.5)), "scale: expected a positive integer"),
+        (bad(proof=flow(1, [0, 0, 0], unit=-1)), "unit: expected a positive integer"),
+        (bad(proof=flow(1, [0, 1, 0], unit=3)), r"amounts\[1\]: 1 exceeds the capacity"),
         (bad(proof={"by": "round", "bits": -1, "then": SIGNS}), "bits: expected"),
         (bad(proof={"by": "round", "bits": 10**9, "then": SIGNS}), "bits: expected"),
         (
@@ -321,7 +323,7 @@ def proofs(draw, vertices, depth=2):
     if kind == "flow":
         most = vertices * (vertices - 1) // 2
         amounts = st.lists(st.integers(-3, 3), min_size=vertices - 2, max_size=most)
-        return flow(draw(vertex), draw(amounts), draw(st.integers(1, 5)))
+        return flow(draw(vertex), draw(amounts), *draw(st.permutations([1, 2, 5]))[:2])
     if kind == "semidefinite":
         small = st.integers(-4, 9)
         shift = [draw(small) for _ in range(vertices)]
