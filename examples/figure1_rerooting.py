@@ -51,7 +51,7 @@ def main(directory: Path) -> None:
     draw(left, model, "M")
     draw(middle, uprooted, "M+ (uprooted: fields are edges to X0)")
     draw(right, rerooted, "M_4 (rerooted: edges of X4 are fields)")
-    figure.savefig(directory / "figure1_rerooting.png", dpi=150)
+    figure.savefig(directory / "figure1_rerooting.png", dpi=100)
 
 
 def draw(axes: Axes, model: mr.Model | mr.UprootedModel, title: str) -> None:

@@ -61,7 +61,7 @@ def main(directory: Path) -> None:
     right.bar(range(len(bounds)), np.array(bounds) - score, color="0.6")
     right.set(title="LOC minus MAP at every root of M+ (TRI: 0)", xlabel="root")
     right.set_xticks(range(len(bounds)), map(str, uprooted.labels))
-    figure.savefig(directory / "figure2_hidden_root.png", dpi=150)
+    figure.savefig(directory / "figure2_hidden_root.png", dpi=100)
 
 
 def hidden_root() -> tuple[mr.Model, dict[object, tuple[float, float]]]:

@@ -56,7 +56,7 @@ def main(directory: Path) -> None:
     right.set(xlabel="d12", ylabel="d13", zlabel="d23")
     right.set_title("Three, at q = 1/2: LOC = cube")
     right.view_init(elev=20, azim=-55)
-    figure.savefig(directory / "polytopes_in_3d.png", dpi=150)
+    figure.savefig(directory / "polytopes_in_3d.png", dpi=100)
 
 
 def tetrahedron(axes: Axes3D, corners: np.ndarray) -> None:

@@ -47,7 +47,7 @@ def main(directory: Path) -> None:
         print(f"  {cycles} cycle inequalities in {rounds} rounds; d takes the values", end=" ")
         print(", ".join(f"{v:.3g}" for v in np.unique(d.round(6) + 0.0)))
         draw(axes, graph, d, place, f"{name}\ncycles {bound:.3g}, best cut {best:.3g}")
-    figure.savefig(directory / "polytopes_k5_minors.png", dpi=150)
+    figure.savefig(directory / "polytopes_k5_minors.png", dpi=100)
 
 
 def cycle_relaxation(graph: nx.Graph, w: np.ndarray) -> tuple[np.ndarray, int, int]:

@@ -118,7 +118,7 @@ def draw(d: np.ndarray, path: Path) -> None:
         excess = (A @ d - b).max()
         says = "a vertex" if excess < 1e-9 else f"cut off: a triangle is {excess:g} too long"
         axes.set_title(f"LOC at root X{root}: {says}")
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=100)
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ def draw(path: Path) -> None:
     axes.set(xlabel="s: d on the pairs of 0..3", ylabel="t: d on the pairs of 4")
     axes.set(xlim=(-0.05, 0.95), ylim=(-0.05, 1.05))
     axes.legend(loc="lower right")
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=100)
 
 
 if __name__ == "__main__":

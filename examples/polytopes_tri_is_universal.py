@@ -52,7 +52,7 @@ def main(directory: Path) -> None:
     axes.set(xlabel="random model on 6 vertices", ylabel="bound minus MAP")
     axes.set_xticks(range(MODELS))
     axes.legend()
-    figure.savefig(directory / "polytopes_tri_is_universal.png", dpi=150)
+    figure.savefig(directory / "polytopes_tri_is_universal.png", dpi=100)
 
 
 def rows(A: object, b: np.ndarray) -> set[tuple[float, ...]]:

@@ -61,7 +61,7 @@ def main(directory: Path) -> None:
     right.axvline(exact.info["lower_bound"], color="black", ls=":", label="its lower bound")
     right.set(title="Energies", xlabel="energy", ylabel="choices")
     right.legend(loc="upper right")
-    figure.savefig(directory / "qubo_dwave_user.png", dpi=150)
+    figure.savefig(directory / "qubo_dwave_user.png", dpi=100)
 
 
 def greedily(close: nx.Graph, order: list[str]) -> set[str]:

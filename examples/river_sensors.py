@@ -75,7 +75,7 @@ def main(directory: Path) -> None:
     draw_network(network, names, edges, np.asarray(tree.marginals())[:, high])
     cover_tree(tree.cover, names.index("Cochem"), cover, names)
     cover.set_title("The cover: a report from Cochem recomputes the red clusters only")
-    figure.savefig(directory / "river_sensors.png", dpi=110)
+    figure.savefig(directory / "river_sensors.png", dpi=75)
 
 
 def all_high(draws: np.ndarray, names: list[str]) -> float:

@@ -42,7 +42,7 @@ def main(directory: Path) -> None:
         if float(row[-1]) == best:
             for column in range(len(names)):
                 table[k + 1, column].set_facecolor("palegreen")
-    figure.savefig(directory / "table1_correspondence.png", dpi=150)
+    figure.savefig(directory / "table1_correspondence.png", dpi=100)
 
 
 def configurations() -> list[list[str]]:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+FOLDER = Path(__file__).parents[1] / "examples"
+EXAMPLES = sorted(FOLDER.glob("*.py"))
 
 
-def test_there_are_examples() -> None:
-    assert len(EXAMPLES) >= 8
+def test_the_gallery_shows_what_is_there() -> None:
+    gallery = (FOLDER / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r'src="([^"]+)".*\]\((\w+\.py)\)', gallery)
+    assert len(rows) >= 19
+    assert {name for _, name in rows} <= {path.name for path in EXAMPLES}
+    for picture, _ in rows:
+        assert 5000 < (FOLDER / picture).stat().st_size < 150_000, picture
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
