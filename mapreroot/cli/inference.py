@@ -58,6 +58,8 @@ def logz(
         "lower": result.lower,
         "upper": result.upper,
         "converged": result.converged,
+        "algorithm": result.method,
+        "iterations": result.iterations,
     }
     if json:
         print_json(record)

@@ -54,7 +54,10 @@ class LogPartition:
     root : int, "uprooted" or None
         The vertex of M+ conditioned on; None where every table had its own root.
     method : str
-        The algorithm that gave the value.
+        The algorithm that gave the value: for Bethe "belief propagation", which is not damped,
+        or the "double loop", which is.
+    iterations : int
+        Sweeps over the variables by the run that gave the value; 0 for an exact method.
     """
 
     value: float
@@ -63,6 +66,7 @@ class LogPartition:
     upper: float | None
     root: Root
     method: str
+    iterations: int = 0
 
     def _repr_html_(self) -> str:
         return table(
@@ -97,6 +101,8 @@ class Marginals:
         As in `LogPartition`.
     labels : tuple
         The names of the variables.
+    iterations : int
+        As in `LogPartition`.
     """
 
     p: Floats
@@ -106,6 +112,7 @@ class Marginals:
     root: Root
     method: str
     labels: tuple[Hashable, ...]
+    iterations: int = 0
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw p(x_i = 1) of each variable: `mapreroot.report.answers.probabilities`."""
@@ -198,7 +205,9 @@ def log_partition(
             None if bound is None else bound + model.constant
             for bound in guarantees(_rooted(uprooted, vertex), method, found)
         )
-        return LogPartition(value, found.converged, lower, upper, vertex, found.method)
+        return LogPartition(
+            value, found.converged, lower, upper, vertex, found.method, found.iterations
+        )
     own = root in (None, "auto", "uprooted")
     if own and _is_forest(model):
         value = forest_log_partition(model.theta, model.edges, model.weights) + model.constant
@@ -249,8 +258,9 @@ def marginals(
         if consistent:
             pair = np.maximum(pair, 0.0)
         return Marginals(
-            found.p, pair, consistent, found.converged, vertex, found.method, model.labels
-        )
+            found.p, pair, consistent, found.converged, vertex, found.method, model.labels,
+            found.iterations,
+        )  # fmt: skip
     own = root in (None, "auto", "uprooted")
     if own and _is_forest(model):
         p, pair = forest_marginals(model.theta, model.edges, model.weights)

@@ -353,6 +353,16 @@ def test_the_sweep_limit_shows_as_not_converged():
         assert method(*given).converged
 
 
+def test_answers_say_how_many_sweeps_they_took():
+    model = Model([0.3, -0.2, 0.1], [(0, 1), (1, 2), (0, 2)], [2.0, -1.0, 1.5])
+    assert log_partition(model).iterations == marginals(model).iterations == 0
+    for method in APPROXIMATE:
+        given = model.theta, model.edges, model.weights
+        run = {"bethe": bethe, "trw": trw, "mean_field": mean_field}[method]
+        taken = log_partition(model, method, 0).iterations
+        assert taken == marginals(model, method, 0).iterations == run(*given).iterations > 1
+
+
 def test_the_answers_are_the_same_in_every_call():
     edges = list(itertools.combinations(range(7), 2))
     model = Model(np.linspace(-1, 1, 7), edges, np.linspace(-6, 5, 21))
