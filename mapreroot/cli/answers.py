@@ -248,9 +248,8 @@ def _print(file: ModelFile, result: MapResult, whole: bool, several: bool) -> No
     direction = "maximised" if file.sense == "max" else "minimised"
     where = f" at root {result.root}" if result.root is not None else ""
     flows = sum(r >= 0 for r in result.block_roots)
-    parts = (
-        f" on {len(result.block_roots)} blocks, {flows} by max-flow" if result.block_roots else ""
-    )
+    blocks = len(result.block_roots)
+    parts = f" on {blocks} block{'' if blocks == 1 else 's'}, {flows} by max-flow" if blocks else ""
     found = f"{len(result.scores)} (" + (
         "all proved)" if result.complete else "perhaps not the best)"
     )

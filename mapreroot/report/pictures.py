@@ -49,9 +49,9 @@ def signed_graph(
     Parameters
     ----------
     model : Model or UprootedModel
-        The fields of a `Model` that has any stand under its names; a model of more than 40 vertices has no
-        room for names, and its vertices take the colour of their fields. The weights of a dozen
-        edges or fewer are written on them.
+        The fields of a `Model` that has any stand under its names; a model of more than 40
+        vertices has no room for names, and its vertices take the colour of their fields. The
+        weights of a dozen edges or fewer are written on them.
     ax : Axes, optional
         Where to draw; a new figure by default.
     at : array_like, shape (number of vertices, 2), optional
