@@ -110,6 +110,8 @@ def spanning_tree_appearances(n: int, edges: Ints, dense: int = DENSE) -> Floats
     m = len(edges)
     if m == 0:
         return np.zeros(0)
+    if n <= dense:
+        return np.asarray(np.clip(_dense_appearances(n, edges), 0.0, 1.0))
     i, j = edges.T
     adjacency = coo_array((np.ones(m), (i, j)), shape=(n, n))
     _, component = connected_components(adjacency, directed=False)
@@ -128,17 +130,39 @@ def spanning_tree_appearances(n: int, edges: Ints, dense: int = DENSE) -> Floats
     # R_ij = G_ii + G_jj - 2 G_ij, where grounded rows of the inverse G are 0.
     diagonal = np.zeros(n)
     between = np.zeros(m)
-    if size <= dense:
-        inverse = np.linalg.inv(laplacian.toarray())
-        diagonal[~grounded] = np.diag(inverse)
-        between[both] = inverse[u[both], v[both]]
-    else:
-        itself = np.arange(size)
-        rows, cols = np.concatenate([itself, u[both]]), np.concatenate([itself, v[both]])
-        found = _inverse_at(laplacian, rows, cols)
-        diagonal[~grounded], between[both] = found[:size], found[size:]
+    itself = np.arange(size)
+    rows, cols = np.concatenate([itself, u[both]]), np.concatenate([itself, v[both]])
+    found = _inverse_at(laplacian, rows, cols)
+    diagonal[~grounded], between[both] = found[:size], found[size:]
     resistance = diagonal[i] + diagonal[j] - 2 * between
     return np.asarray(np.clip(resistance, 0.0, 1.0))
+
+
+@njit(cache=True)
+def _dense_appearances(n: int, edges: Ints) -> Floats:
+    above = np.arange(n)  # the least vertex of a component is its top, and grounded
+    laplacian = np.zeros((n, n))
+    for i, j in edges:
+        laplacian[i, i] += 1.0
+        laplacian[j, j] += 1.0
+        laplacian[i, j] = laplacian[j, i] = -1.0
+        while above[i] != i:
+            i = above[i]
+        while above[j] != j:
+            j = above[j]
+        above[max(i, j)] = min(i, j)
+    grounded = above == np.arange(n)
+    for v in np.flatnonzero(grounded):
+        laplacian[v], laplacian[:, v] = 0.0, 0.0
+        laplacian[v, v] = 1.0
+    inverse = np.linalg.inv(laplacian)
+    for v in np.flatnonzero(grounded):
+        inverse[v, v] = 0.0
+    resistance = np.empty(len(edges))
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        resistance[e] = inverse[i, i] + inverse[j, j] - 2 * inverse[i, j]
+    return resistance
 
 
 def _inverse_at(matrix: csc_array, rows: Ints, cols: Ints) -> Floats:
