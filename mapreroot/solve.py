@@ -415,9 +415,13 @@ def _certified(
     if not checked:
         raise SolverError(f"the certificate does not hold: {checked.failure}")
     exact = checked.bound - result.bound <= max(uprooted.tolerance, 2 * math.ulp(result.bound))
+    bound = checked.bound if exact else result.bound
+    closed = bound - result.score <= uprooted.tolerance  # a relaxation's bound may leave a gap
     return replace(
         result,
-        bound=checked.bound if exact else result.bound,
+        bound=bound,
+        status="optimal" if closed else result.status,
+        stopped=None if closed else result.stopped,
         proof="exact" if exact else "tolerance",
         certificate=certificate,
         seconds=limits.elapsed(),

@@ -88,3 +88,10 @@ def test_dense_models_are_proved_by_semidefinite_arguments():
     certificate = prove(model, x)
     assert '"semidefinite"' in json.dumps(certificate)
     assert float(accepted(model, x, certificate).exact_gap) <= 1e-6
+
+
+def test_a_proof_that_closes_the_gap_makes_the_answer_optimal():
+    model = complete(14, seed=1)
+    assert solve(model, method="loc").status == "feasible"
+    proved = solve(model, method="loc", certify=True)
+    assert (proved.status, proved.bound, proved.proof) == ("optimal", proved.score, "exact")
