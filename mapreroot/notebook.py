@@ -1,4 +1,4 @@
-"""How results look in a notebook: small tables and images as HTML, without scripts or styles.
+"""How results look in a notebook: small tables and images as HTML without scripts.
 
 Every name in them is escaped. They need nothing but the standard library and numpy.
 """
