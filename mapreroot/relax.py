@@ -13,12 +13,12 @@ from mapreroot.decomposition import reduce
 from mapreroot.errors import ModelError
 from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.local_search import improve, round_by_spanning_tree
-from mapreroot.limits import Limits
+from mapreroot.limits import Limits, StopReason, interruptible
 from mapreroot.model import Model, UprootedModel
 from mapreroot.notebook import grid_shape, image, table
 from mapreroot.relaxations.extension import extend
 from mapreroot.relaxations.roof_duality import roof_dual
-from mapreroot.relaxations.tri import tri
+from mapreroot.relaxations.tri import OnProgress, tri
 from mapreroot.rerooting import uproot
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class Relaxation:
         False where a limit ended TRI: the bound holds, the optimum is lower.
     rounds, n_cuts : int
         TRI: linear programs solved, and cycle inequalities that the bound rests on.
+    stopped : {None, "time", "interrupted"}
+        Why TRI ended early, if it did.
     """
 
     kind: Literal["loc", "tri"]
@@ -85,6 +87,7 @@ class Relaxation:
     converged: bool = True
     rounds: int = 0
     n_cuts: int = 0
+    stopped: StopReason | None = None
 
     def __repr__(self) -> str:
         at = f", root={self.root}" if self.root is not None else ""
@@ -109,7 +112,7 @@ class Relaxation:
                 "tight": {True: "yes", False: "no", None: "not known"}[self.is_tight],
                 "persistent": f"{len(self.persistent)} of {len(self.x)}" if loc else None,
                 "inequalities": None if loc else self.n_cuts,
-                "stopped early": None if self.converged else "yes",
+                "stopped early": self.stopped,
             },
             *pixels,
         )
@@ -121,6 +124,7 @@ def relax(
     root: int = 0,
     pairs: npt.ArrayLike | None = None,
     limits: Limits | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Relaxation:
     """Solve a linear relaxation of MAP at scale.
 
@@ -134,7 +138,10 @@ def relax(
     pairs : array_like of int, shape (k, 2), optional
         The pairs of vertices of M+ that ``d`` is wanted for; its edges by default.
     limits : Limits, optional
-        When TRI should stop with the bound it has.
+        When TRI should stop with the bound it has; it also does at Ctrl-C.
+    on_progress : callable, optional
+        Called after each linear program of TRI with the bound so far, the number of linear
+        programs and the number of cycle inequalities in the last one.
 
     Returns
     -------
@@ -171,7 +178,9 @@ def relax(
     wanted = uprooted.edges if pairs is None else _checked(pairs, uprooted.n_vertices)
     if kind == "loc":
         return _loc(model, uprooted, root, wanted, pairs is None)
-    return _tri(model, uprooted, wanted, pairs is None, limits)
+    limits = limits or Limits()
+    with interruptible(limits):
+        return _tri(model, uprooted, wanted, pairs is None, limits, on_progress)
 
 
 def _loc(
@@ -206,9 +215,14 @@ def _loc(
 
 
 def _tri(
-    model: Model, uprooted: UprootedModel, wanted: Ints, on_edges: bool, limits: Limits | None
+    model: Model,
+    uprooted: UprootedModel,
+    wanted: Ints,
+    on_edges: bool,
+    limits: Limits,
+    on_progress: OnProgress | None,
 ) -> Relaxation:
-    relaxed = tri(uprooted, limits=limits)
+    relaxed = tri(uprooted, limits, on_progress)
     x, score = _rounded(model, uprooted, relaxed.d)
     return Relaxation(
         kind="tri",
@@ -226,6 +240,7 @@ def _tri(
         converged=relaxed.converged,
         rounds=relaxed.rounds,
         n_cuts=relaxed.n_cuts,
+        stopped=relaxed.stopped,
     )
 
 

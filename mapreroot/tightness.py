@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,14 +13,14 @@ import numpy.typing as npt
 from mapreroot.balance import balancing_set, balancing_vertices, rooted_balance
 from mapreroot.decomposition import blocks, reduce
 from mapreroot.errors import ModelError
-from mapreroot.limits import Limits
+from mapreroot.limits import Limits, StopReason, interruptible
 from mapreroot.model import Model, UprootedModel
 from mapreroot.notebook import table
 from mapreroot.relaxations.extension import extend
 from mapreroot.relaxations.roof_duality import best_loc_root, loc_by_root, roof_dual
-from mapreroot.relaxations.tri import tri
+from mapreroot.relaxations.tri import OnProgress, tri
 from mapreroot.rerooting import uproot
-from mapreroot.solve import MapResult, solve
+from mapreroot.solve import MapResult, Progress, solve
 from polytopes.hypermetric import HypermetricInequality, violated_hypermetric
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class TightnessReport:
     loc_by_root : dict
         LOC at the roots asked for.
     tri : float
-        TRI, which is the same at every root.
+        TRI, which is the same at every root; where a limit came first (``tri_converged`` is
+        False), the bound on it so far.
     score, bound : float
         The best assignment found, and what no assignment exceeds.
     loc_tight, best_loc_tight, tri_tight : bool or None
@@ -62,6 +63,10 @@ class TightnessReport:
         Edges of M+ with fractional d in the optimum of TRI that was found.
     answer : MapResult
         Where score and bound come from, with the assignment.
+    tri_converged : bool
+        Whether ``tri`` is the optimum.
+    stopped : {None, "time", "nodes", "memory", "interrupted"}
+        What ended TRI or the search for the MAP early, if anything did.
     """
 
     loc: float
@@ -78,6 +83,8 @@ class TightnessReport:
     witness: dict[str, Any]
     fractional: int
     answer: MapResult
+    tri_converged: bool = True
+    stopped: StopReason | None = None
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw LOC by root beside TRI and MAP: `mapreroot.report.pictures.root_profile`."""
@@ -107,6 +114,8 @@ def tightness(
     model: Model,
     roots: Iterable[int] | Literal["all"] | None = None,
     time_limit: float | None = None,
+    on_progress: OnProgress | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> TightnessReport:
     """Report whether LOC and TRI are tight on a model, and why.
 
@@ -116,11 +125,16 @@ def tightness(
     roots : iterable of int or "all", optional
         Vertices of M+ at which LOC is wanted too.
     time_limit : float, optional
-        Seconds for finding the MAP; without one it is proved.
+        Seconds of wall time for TRI and then the MAP; without one both are solved to the end.
+    on_progress : callable, optional
+        Called while TRI is solved, as `mapreroot.relaxations.tri.tri` does.
+    progress : callable, optional
+        Called while the MAP is searched for, as `mapreroot.solve` does.
 
     Returns
     -------
     TightnessReport
+        Also at Ctrl-C: then with the bounds so far.
 
     Raises
     ------
@@ -152,18 +166,25 @@ def tightness(
     for r in asked:
         if not 0 <= int(r) < uprooted.n_vertices:
             raise ModelError(f"no vertex {r}: the vertices of M+ are 0..{uprooted.n_vertices - 1}")
-    loc = roof_dual(uprooted, 0).bound
-    best_root, best, _ = best_loc_root(uprooted)
-    relaxed = tri(uprooted)
-    answer = solve(model, time_limit=time_limit)
+    limits = Limits(time_limit)
+    with interruptible(limits):
+        loc = roof_dual(uprooted, 0).bound
+        best_root, best, _ = best_loc_root(uprooted)
+        relaxed = tri(uprooted, limits, on_progress)
+        left = 0.0 if limits.interrupted else None if time_limit is None else limits.left()
+        answer = solve(model, time_limit=left, progress=progress)
+    stopped: StopReason | None = "interrupted" if limits.interrupted else relaxed.stopped
+    bound = min(answer.bound, relaxed.bound)
     tolerance = 10 * uprooted.tolerance  # of two solvers' values
 
     def tight(value: float) -> bool | None:
         if value - answer.score <= tolerance:
             return True
-        return False if value - answer.bound > tolerance else None
+        return False if value - bound > tolerance else None
 
     tri_tight = tight(relaxed.bound)
+    if not relaxed.converged:  # the bound is above TRI, so that only equality says something
+        tri_tight = tri_tight or None
     fractional = np.flatnonzero(np.minimum(relaxed.d, 1 - relaxed.d) > 1e-6)
     reason, witness = _why(uprooted, tri_tight, relaxed.d, fractional)
     return TightnessReport(
@@ -173,7 +194,7 @@ def tightness(
         loc_by_root=dict(zip(map(int, asked), loc_by_root(uprooted, asked).tolist(), strict=True)),
         tri=relaxed.bound,
         score=answer.score,
-        bound=answer.bound,
+        bound=bound,
         loc_tight=tight(loc),
         best_loc_tight=tight(best.bound),
         tri_tight=tri_tight,
@@ -181,6 +202,8 @@ def tightness(
         witness=witness,
         fractional=len(fractional),
         answer=answer,
+        tri_converged=relaxed.converged,
+        stopped=stopped or answer.stopped,
     )
 
 
@@ -287,7 +310,8 @@ def invariance(
     Returns
     -------
     dict
-        root -> TRI of M_root, each solved from scratch on the rerooted model.
+        root -> TRI of M_root, each solved from scratch on the rerooted model; without those that
+        the limits cut short.
 
     Raises
     ------
@@ -306,4 +330,13 @@ def invariance(
     """
     uprooted = uproot(model)
     asked = range(uprooted.n_vertices) if roots is None else roots
-    return {int(r): tri(uproot(uprooted.reroot(r)), limits=limits).bound for r in asked}
+    limits = limits or Limits()
+    values = {}
+    with interruptible(limits):
+        for r in asked:
+            relaxed = tri(uproot(uprooted.reroot(r)), limits)
+            if relaxed.converged:
+                values[int(r)] = relaxed.bound
+            if limits.reason() is not None:
+                break
+    return values

@@ -1,4 +1,6 @@
 import itertools
+import os
+import signal
 
 import numpy as np
 import oracle
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from strategies import finite_floats, models, planted_balanced, small_integers
 
 from mapreroot import Model, ModelError, relax, uproot
+from mapreroot.generate import torus
 from mapreroot.limits import Limits
 from mapreroot.relaxations import declarative
 from polytopes.semimetric import met
@@ -124,4 +127,24 @@ def test_a_limit_leaves_a_bound():
     stopped = relax(model, "tri", limits=Limits(seconds=0.0))
     assert not stopped.converged
     assert stopped.is_tight is None
-    assert stopped.bound >= relax(model, "tri").bound - 1e-6
+    assert stopped.stopped == "time"
+    full = relax(model, "tri")
+    assert stopped.bound >= full.bound - 1e-6
+    assert full.stopped is None
+
+
+def test_progress_and_ctrl_c():
+    model = torus(12, 12, fields="none", seed=0)
+    seen = []
+
+    def press(bound, rounds, n_cuts):
+        seen.append((bound, rounds, n_cuts))
+        if rounds == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    some = relax(model, "tri", on_progress=press)
+    assert some.stopped == "interrupted"
+    assert not some.converged
+    assert [rounds for _, rounds, _ in seen] == [1, 2]
+    assert some.bound == pytest.approx(seen[-1][0])
+    assert some.bound >= relax(model, "tri").bound

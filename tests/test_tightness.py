@@ -1,4 +1,6 @@
 import itertools
+import os
+import signal
 
 import networkx as nx
 import oracle
@@ -10,6 +12,7 @@ from strategies import finite_floats, models, planted_balanced, small_integers
 from mapreroot import Model, ModelError, invariance, tightness, uproot
 from mapreroot.balance import balance
 from mapreroot.generate import complete, torus
+from mapreroot.limits import Limits
 
 potentials = st.one_of(small_integers, finite_floats)
 
@@ -108,6 +111,34 @@ def test_an_unknown_map_leaves_tightness_open():
     report = tightness(model, time_limit=0.0)
     assert report.bound >= report.score
     assert report.loc_tight in (False, None)
+
+
+def test_the_time_limit_is_for_tri_too():
+    model = torus(12, 12, fields="none", seed=0)
+    late, full = tightness(model, time_limit=0.0), tightness(model)
+    assert (late.stopped, late.tri_converged) == ("time", False)
+    assert (full.stopped, full.tri_converged) == (None, True)
+    assert late.tri >= full.tri
+    assert late.bound >= full.score
+    assert late.tri_tight is None
+    assert invariance(model, [0, 3], Limits(seconds=0.0)) == {}
+
+
+def test_progress_and_ctrl_c():
+    model = torus(12, 12, fields="none", seed=0)
+    seen, states = [], []
+    full = tightness(model, on_progress=lambda *s: seen.append(s), progress=states.append)
+    assert seen[-1][0] == pytest.approx(full.tri)
+    assert states
+
+    def press(bound, rounds, n_cuts):
+        if rounds == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    report = tightness(model, on_progress=press)
+    assert (report.stopped, report.tri_converged) == ("interrupted", False)
+    assert report.tri >= full.tri
+    assert report.score <= full.score <= report.bound <= report.tri
 
 
 def test_roots_must_exist():

@@ -95,7 +95,12 @@ def tri_state(bound: float, rounds: int, n_cuts: int) -> str:
 def progress_line(quiet: bool) -> Iterator[Any]:
     """Give a callback for `mapreroot.solve` that keeps one line on a terminal's stderr current."""
     with status_line(quiet) as show:
-        yield show and (lambda state: show(search_state(state)))
+
+        def update(state: Progress) -> None:
+            if show is not None:
+                show(search_state(state))
+
+        yield show and update
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -13,10 +14,20 @@ from mapreroot.cli.options import (
     FixOption,
     FormatOption,
     JsonOption,
+    QuietOption,
     load,
 )
-from mapreroot.cli.output import print_json, print_table, shown
+from mapreroot.cli.output import (
+    print_json,
+    print_table,
+    say,
+    search_state,
+    shown,
+    status_line,
+    tri_state,
+)
 from mapreroot.errors import ModelError
+from mapreroot.limits import Limits
 from mapreroot.tightness import TightnessReport, invariance
 from mapreroot.tightness import tightness as model_tightness
 
@@ -36,25 +47,41 @@ def tightness(
         ),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for proving the MAP; without one it is proved.")
+        float | None,
+        typer.Option(help="Seconds of wall time; the bounds so far are printed."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the sampled rerootings.")] = 0,
     format: FormatOption = None,  # noqa: A002
     evidence: EvidenceOption = None,
     fix: FixOption = None,
     json: JsonOption = False,
-) -> None:
+    quiet: QuietOption = False,
+) -> int:
     """Report whether LOC and TRI are tight, and why.
+
+    The exit code is 1 where the time limit, and 130 where Ctrl-C, came before the end.
 
     Example: mapreroot tightness grid.uai --invariance 5
     """
     model_file = load(file, format, evidence, fix)
     model = model_file.model
-    report = model_tightness(model, _roots(roots), time_limit)
-    spread = None
-    if invariance_ is not None:
-        values = invariance(model, _sample(invariance_, model.n + 1, seed))
-        spread = {"values": values, "spread": max(values.values()) - min(values.values())}
+    asked = None if invariance_ is None else _sample(invariance_, model.n + 1, seed)
+    started = time.monotonic()
+    with status_line(quiet) as show:
+        report = model_tightness(
+            model,
+            _roots(roots),
+            time_limit,
+            on_progress=show and (lambda *state: show(tri_state(*state))),
+            progress=show and (lambda state: show(search_state(state))),
+        )
+    stopped, spread = report.stopped, None
+    if invariance_ is not None and stopped != "interrupted":
+        left = None if time_limit is None else time_limit - (time.monotonic() - started)
+        limits = Limits(left)
+        values = invariance(model, asked, limits)
+        stopped = limits.reason() if len(values) < len(asked or range(model.n + 1)) else stopped
+        spread = {"values": values, "spread": np.ptp([*values.values()]) if values else None}
     if json:
         print_json(
             {
@@ -65,6 +92,7 @@ def tightness(
                 "best_root": report.best_root,
                 "loc_by_root": report.loc_by_root,
                 "tri": report.tri,
+                "tri_converged": report.tri_converged,
                 "score": report.score,
                 "bound": report.bound,
                 "loc_tight": report.loc_tight,
@@ -77,10 +105,17 @@ def tightness(
                 },
                 "fractional_edges": report.fractional,
                 "invariance": spread,
+                "stopped": stopped,
             }
         )
-        return
-    _print(report, model_file.path, spread)
+    else:
+        _print(report, model_file.path, spread)
+    if stopped is None:
+        return 0
+    if not quiet:
+        why = "interrupted" if stopped == "interrupted" else "the time limit came first"
+        say(f"{why}: these are the best bounds so far")
+    return 130 if stopped == "interrupted" else 1
 
 
 def _roots(text: str | None) -> list[int] | Literal["all"] | None:
@@ -113,7 +148,8 @@ def _print(report: TightnessReport, path: str, spread: dict[str, Any] | None) ->
             "LOC": f"{shown(report.loc)} at root 0: {words[report.loc_tight]}",
             "best LOC": f"{shown(report.best_loc)} at root {report.best_root}: "
             f"{words[report.best_loc_tight]}",
-            "TRI": f"{shown(report.tri)}: {words[report.tri_tight]}"
+            "TRI": ("" if report.tri_converged else "at most ")
+            + f"{shown(report.tri)}: {words[report.tri_tight]}"
             + (f", {report.fractional} fractional edges" if report.fractional else ""),
             "why": report.reason,
         }
@@ -121,4 +157,8 @@ def _print(report: TightnessReport, path: str, spread: dict[str, Any] | None) ->
     for root, value in report.loc_by_root.items():
         print(f"LOC at root {root:<6} {shown(value)}")
     if spread is not None:
-        print(f"TRI under {len(spread['values'])} rerootings: spread {spread['spread']:.3g}")
+        known = spread["spread"]
+        print(
+            f"TRI under {len(spread['values'])} rerootings: spread "
+            + ("not known" if known is None else f"{known:.3g}")
+        )
