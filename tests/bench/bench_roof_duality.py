@@ -1,5 +1,8 @@
 """LOC by one minimum cut beside the bare engine and the linear program; reductions at scale.
 
+The bare engine gets the arrays of the double cover for nothing: PyMaxflow's graph, its max-flow and
+the segments are timed, in turns with ours.
+
 python -m pytest tests/bench/bench_roof_duality.py -m bench -s
 """
 
@@ -82,8 +85,12 @@ def test_loc(family: Any, side: int) -> None:
     best_loc_root(uproot(grid(2, 2)))  # compiles
     model = uproot(family(side, side))
     print(f"\n{family.__name__} {side} x {side}")
-    dual, ours = timed("roof_dual", lambda: roof_dual(model, 0))
-    flow, bare = timed("PyMaxflow alone", bare_engine(model))
+    engine, ours, bare = bare_engine(model), np.inf, np.inf
+    for _ in range(4):
+        dual, taken = timed("roof_dual", lambda: roof_dual(model, 0), 1)
+        ours = min(ours, taken)
+        flow, taken = timed("PyMaxflow alone", engine, 1)
+        bare = min(bare, taken)
     print(f"{'ratio':56s} {ours / bare:8.2f}")
     assert dual.bound == pytest.approx(flow, rel=1e-9)
     (_, _, flows), _ = timed("best_loc_root", lambda: best_loc_root(model), 1)
