@@ -24,13 +24,13 @@ __all__ = [
     "choose_root",
     "forest_root",
     "forest_roots",
-    "inference_root",
+    "inference_roots",
     "max_tw",
     "max_w",
 ]
 
-SHARE_OF_0 = {"bethe": 0.5, "trw": 1.0, "mean_field": 0.5}
-"""What the sum at vertex 0 counts for, by method: trained in `mapreroot.experiments.roots`."""
+SHARE_OF_0 = 0.5
+"""What the sum at vertex 0 counts for: trained in `mapreroot.experiments.roots`."""
 
 
 class RootReason(StrEnum):
@@ -217,14 +217,15 @@ def max_tw(uprooted: UprootedModel) -> int:
     return _heaviest(uprooted, np.tanh(np.abs(uprooted.weights) / 4))
 
 
-def inference_root(
+def inference_roots(
     uprooted: UprootedModel, method: Literal["bethe", "trw", "mean_field"] = "bethe"
-) -> int:
-    """Choose the root for approximate inference.
+) -> tuple[int, ...]:
+    """Choose roots for approximate inference: one, or two of which the better bound stands.
 
     1. For "bethe" and "trw", the lowest root at which M_r is a forest: they are exact there.
-    2. Else the vertex with the largest sum_j |W_ij|, the lowest one on ties, where the sum of
-       vertex 0 counts for half ("trw": in full).
+    2. "trw": vertex 0, and the vertex beside it with the largest sum_j |W_ij|.
+    3. "bethe" and "mean_field": the vertex with the largest sum_j |W_ij|, where the sum of
+       vertex 0 counts for half.
 
     Parameters
     ----------
@@ -233,7 +234,8 @@ def inference_root(
 
     Returns
     -------
-    int
+    tuple of int
+        The lowest vertex on ties.
 
     Raises
     ------
@@ -242,22 +244,24 @@ def inference_root(
 
     Notes
     -----
-    O(n + m). The winner of a study on the models of Weller (2016), section 6
+    O(n + m). The winners of a study on the models of Weller (2016), section 6
     (`mapreroot.experiments.run_roots`). A root that leaves M_r balanced is not preferred: Bethe
     is a lower bound there, but mostly a worse estimate than at the heaviest vertex.
 
     Examples
     --------
     >>> fan = UprootedModel(4, [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (1, 3)], [3, 3, 3, 2, 2, 2])
-    >>> inference_root(fan, "bethe"), inference_root(fan, "trw")
-    (1, 0)
+    >>> inference_roots(fan, "bethe"), inference_roots(fan, "trw")
+    ((1,), (0, 1))
     """
     root = None if method == "mean_field" else forest_root(uprooted)
     if root is not None:
-        return root
+        return (root,)
     strength = _at_ends(uprooted, np.abs(uprooted.weights))
-    strength[0] *= SHARE_OF_0[method]
-    return int(strength.argmax())
+    if method == "trw":
+        return 0, 1 + int(strength[1:].argmax())
+    strength[0] *= SHARE_OF_0
+    return (int(strength.argmax()),)
 
 
 def forest_roots(uprooted: UprootedModel) -> npt.NDArray[np.int64]:

@@ -39,7 +39,7 @@ sense to ask how much of it a rule recovers."""
 BETTER_BOUND: Choice = ("better_bound", ())
 """Two runs, at vertex 0 and at the largest sum |W| elsewhere: the better bound on log Z stands."""
 AUTO: Choice = ("auto", ())
-"""What `mapreroot.roots.inference_root` does on these models, none of which has a forest in it."""
+"""What `mapreroot.roots.inference_roots` does on these models, none of which has a forest in it."""
 SHARES = ("recovered", "recovered_se", "over_max_tw", "over_max_tw_se")
 SIDE = {"trw": 1.0, "mean_field": -1.0}
 """Bounds from above are better when they are lower."""
@@ -260,7 +260,7 @@ def _errors(
         choice: np.array([e[chosen[d][choice]] for d, e in zip(records, at_roots, strict=True)])
         for choice in next(iter(chosen.values()))
     }
-    of[AUTO] = of["handicap", (SHARE_OF_0[method],)]
+    of[AUTO] = of["handicap", (SHARE_OF_0,)]
     if method in SIDE:
         heaviest = [chosen[draw]["handicap", (0.0,)] for draw in records]
         keep = [
@@ -268,6 +268,8 @@ def _errors(
             for r, b in zip(heaviest, bounds, strict=True)
         ]
         of[BETTER_BOUND] = np.array([e[r] for e, r in zip(at_roots, keep, strict=True)])
+    if method == "trw":
+        of[AUTO] = of[BETTER_BOUND]
     of["best", ()] = np.array([errors.min() for errors in at_roots])
     return _Errors(least, np.array([errors[0] for errors in at_roots]), of["best", ()], of)
 

@@ -20,7 +20,7 @@ from mapreroot.marginals.trw import trw
 from mapreroot.model import TOL, Model, UprootedModel
 from mapreroot.notebook import grid_shape, image, names, table
 from mapreroot.rerooting import restore_marginals, uproot
-from mapreroot.roots import inference_root, max_tw, max_w
+from mapreroot.roots import inference_roots, max_tw, max_w
 from mapreroot.trees import find_cycle
 from mapreroot.trees.forest import forest_log_partition, forest_marginals
 
@@ -162,9 +162,12 @@ def log_partition(
         1. "exact" needs no root: each table has its own.
         2. "bethe" and "trw": the lowest vertex at which the rooted model is a forest, if there
            is one; they are exact there.
-        3. Else the vertex with the largest sum_j |W_ij|, where the sum of vertex 0 counts for
-           half ("trw": in full), which won a study on the models of section 6: see
-           `mapreroot.roots.inference_root`.
+        3. "trw": vertex 0, or the vertex beside it with the largest sum_j |W_ij|: both are run,
+           and the lower bound stands.
+        4. "bethe" and "mean_field": the vertex with the largest sum_j |W_ij|, where the sum of
+           vertex 0 counts for half.
+
+        These won a study on the models of section 6 (`mapreroot.roots.inference_roots`).
     memory : float
         Bytes that the tables of "exact" may take.
     steps : int
@@ -198,8 +201,7 @@ def log_partition(
     _check_method(method)
     if method != "exact":
         uprooted = uproot(model)
-        vertex = _vertex(uprooted, root, method)
-        found = approximate(uprooted, vertex, method, steps)
+        vertex, found = _best(uprooted, root, method, steps)
         value = found.log_z + model.constant
         lower, upper = (
             None if bound is None else bound + model.constant
@@ -213,7 +215,7 @@ def log_partition(
         value = forest_log_partition(model.theta, model.edges, model.weights) + model.constant
         return LogPartition(value, True, value, value, 0, "forest")
     uprooted = uproot(model)
-    given = None if own else _as_int(_vertex(uprooted, root, method))
+    given = None if own else _as_int(_vertex(uprooted, root))
     value = exact_log_partition(uprooted, given, memory) - math.log(2)
     return LogPartition(value, True, value, value, given, "elimination")
 
@@ -251,8 +253,7 @@ def marginals(
     _check_method(method)
     if method != "exact":
         uprooted = uproot(model)
-        vertex = _vertex(uprooted, root, method)
-        found = approximate(uprooted, vertex, method, steps)
+        vertex, found = _best(uprooted, root, method, steps)
         pair = found.pair
         consistent = bool(pair.min(initial=0.0) >= -TOL)
         if consistent:
@@ -266,7 +267,7 @@ def marginals(
         p, pair = forest_marginals(model.theta, model.edges, model.weights)
         return Marginals(p, pair, True, True, 0, "forest", model.labels)
     uprooted = uproot(model)
-    given = 0 if own else _as_int(_vertex(uprooted, root, method))
+    given = 0 if own else _as_int(_vertex(uprooted, root))
     _, p, pair = exact_marginals(uprooted, given, memory)
     inner = pair[uprooted.edges[:, 0] != 0]
     return Marginals(p[1:], inner, True, True, given, "elimination", model.labels)
@@ -309,16 +310,25 @@ def _check_method(method: str) -> None:
         raise ModelError(f"method is {method!r}: expected one of {', '.join(METHODS)}")
 
 
-def _vertex(uprooted: UprootedModel, root: Root, method: Method) -> int | Literal["uprooted"]:
+def _best(
+    uprooted: UprootedModel, root: Root, method: Literal["bethe", "trw", "mean_field"], steps: int
+) -> tuple[int | Literal["uprooted"], Beliefs]:
+    """Run at the root asked for; "auto" may try several, and keeps the lowest upper bound."""
+    if root is None or root == "auto":
+        vertices = inference_roots(uprooted, method)
+        tried = [(vertex, approximate(uprooted, vertex, method, steps)) for vertex in vertices]
+        return min(tried, key=lambda entry: entry[1].log_z)
+    vertex = _vertex(uprooted, root)
+    return vertex, approximate(uprooted, vertex, method, steps)
+
+
+def _vertex(uprooted: UprootedModel, root: Root) -> int | Literal["uprooted"]:
     if root == "uprooted":
         return "uprooted"
     if root == "max_w":
         return max_w(uprooted)
     if root == "max_tw":
         return max_tw(uprooted)
-    if root is None or root == "auto":
-        assert method != "exact"
-        return inference_root(uprooted, method)
     if isinstance(root, (int, np.integer)) and 0 <= root < uprooted.n_vertices:
         return int(root)
     raise ModelError(
