@@ -138,13 +138,9 @@ def _ortools(
     return graph.optimal_flow() / scale, sink_side[:n], (2 * len(tail) + 2 * n) / scale
 
 
-@njit(cache=True)
 def _lawful(values: Floats) -> bool:
-    """Say whether all numbers are finite and not negative; NaN fails the comparison too."""
-    lawful = True
-    for value in values:
-        lawful &= 0 <= value < np.inf
-    return lawful
+    """Say whether all numbers are finite and not negative; NaN fails the comparisons too."""
+    return bool(values.min(initial=0) >= 0 and values.max(initial=0) < np.inf)
 
 
 @njit(cache=True)

@@ -62,9 +62,6 @@ class Forest(NamedTuple):
 
     component: Ints
     parity: Ints
-    parent: Ints
-    link: Ints
-    depth: Ints
 
 
 class Point(NamedTuple):
@@ -104,15 +101,24 @@ class Search(NamedTuple):
     walk: Ints
     cycles: Ints
     reach: Floats
+    queue: Ints
+    reached: Ints
+    link: Ints
+    size: Ints
 
 
 class Pool(NamedTuple):
-    """Cuts being collected; ``size`` holds their number, then the stamp of the last search."""
+    """Cuts being collected, and how often each edge is in them, where ``most`` is the limit.
+
+    ``size`` holds their number, then the stamp of the last search.
+    """
 
     start: Ints
     edge: Ints
     odd: Flags
     table: npt.NDArray[np.uint64]
+    uses: Ints
+    most: int
     size: Ints
 
 
@@ -196,13 +202,10 @@ def triangle_excess(triangles: npt.NDArray[np.int32], d: Floats) -> tuple[Floats
 
 @nb.njit(cache=True)
 def contract(graph: Graph, d: Floats) -> tuple[Forest, int]:
-    """Breadth-first forest of the integral edges: its tree paths are short."""
+    """Find what the integral edges join, and each vertex's parity there."""
     n = len(graph.start) - 1
     component = np.full(n, -1, np.int64)
     parity = np.zeros(n, np.int64)
-    parent = np.full(n, -1, np.int64)
-    link = np.full(n, -1, np.int64)
-    depth = np.zeros(n, np.int64)
     queue = np.empty(n, np.int64)
     count = 0
     for root in range(n):
@@ -219,11 +222,10 @@ def contract(graph: Graph, d: Floats) -> tuple[Forest, int]:
                 if component[v] < 0 and (d[e] <= INTEGRAL or d[e] >= 1.0 - INTEGRAL):
                     component[v] = count
                     parity[v] = parity[u] ^ (1 if d[e] > 0.5 else 0)
-                    parent[v], link[v], depth[v] = u, e, depth[u] + 1
                     queue[tail] = v
                     tail += 1
         count += 1
-    return Forest(component, parity, parent, link, depth), count
+    return Forest(component, parity), count
 
 
 @nb.njit(cache=True)
@@ -250,27 +252,31 @@ def from_vertices(
         found = _shortest(view, s, penalty, erased, search, pool)
         erased[s] = found == 0
         for _ in range(min(each, found)):
-            c = 0
+            c = np.int64(0)  # a literal 0 would have _trace compiled twice
             for other in range(1, found):
                 if search.total[other] < search.total[c]:
                     c = other
             search.total[c] = np.inf
-            steps = _trace(view, c, point, search)
-            _collect(point, steps, search, pool)
+            steps = _trace(view, c, point, search, pool)
+            if steps > 0:
+                _collect(point, steps, search, pool)
 
 
 @nb.njit(cache=True)
 def from_edges(
     view: View, point: Point, order: Ints, wanted: int, search: Search, pool: Pool
 ) -> None:
-    """Collect cuts on edges that disagree with the integral tree path between their ends."""
+    """Collect cuts on edges that disagree with integral paths between their ends."""
     for e in order:
         if pool.size[0] >= wanted:
             return
         u, v = point.ends[0, e], point.ends[1, e]
         search.walk[0, 0], search.walk[0, 1], search.walk[0, 2] = u, e, 1 - view.twist[e]
-        steps = _tree_path(v, u, view.forest, point.d, search.walk, np.int64(1))
-        _collect(point, steps, search, pool)
+        if pool.uses[e] >= pool.most:
+            continue
+        steps = _integral_path(v, u, point, view.forest.parity, search, pool, np.int64(1))
+        if steps > 0:
+            _collect(point, steps, search, pool)
 
 
 @_inner
@@ -298,7 +304,7 @@ def _shortest(view: View, s: int, penalty: float, erased: Flags, search: Search,
         done[x] = now
         for k in range(graph.start[x >> 1], graph.start[(x >> 1) + 1]):
             w = graph.head[k]
-            if erased[w]:
+            if erased[w] or pool.uses[graph.edge[k]] >= pool.most:
                 continue
             for crossing in range(2):
                 step = length[graph.edge[k]]
@@ -355,28 +361,78 @@ def _pop(key: Floats, node: Ints, size: int) -> int:
 
 
 @_inner
-def _tree_path(u: int, v: int, forest: Forest, d: Floats, walk: Ints, at: int) -> int:
-    """Write the tree path from u to v into ``walk`` from ``at`` on; where it ends."""
-    a, b, up = u, v, 0
-    while a != b:
-        if forest.depth[a] >= forest.depth[b]:
-            e = forest.link[a]
-            walk[at, 0], walk[at, 1], walk[at, 2] = a, e, 1 if d[e] > 0.5 else 0
-            at += 1
-            a = forest.parent[a]
+def _integral_path(
+    u: int, v: int, point: Point, parity: Ints, search: Search, pool: Pool, at: int
+) -> int:
+    """Write a path of integral edges from u to v, of fewest edges, into ``walk``; where it ends.
+
+    Both ends are in one component. Breadth first from both sides, a level of the narrower one at
+    a time: a path of the forest may run to its root and back, and a cut through it is weak. 0
+    where every path has an edge that enough cuts of the pool have.
+    """
+    if u == v:
+        return at
+    graph, d, ends = point.graph, point.d, point.ends
+    queue, reached, link, walk = search.queue, search.reached, search.link, search.walk
+    search.size[0] += 2
+    now = search.size[0]
+    reached[u], reached[v] = now, now + 1
+    queue[0, 0], queue[1, 0] = u, v
+    low0, high0, low1, high1 = 0, 1, 0, 1
+    meet, a, b = -1, u, v
+    while meet < 0 and low0 < high0 and low1 < high1:
+        side = 0 if high0 - low0 <= high1 - low1 else 1
+        low, high = (low0, high0) if side == 0 else (low1, high1)
+        end = high
+        for i in range(low, high):
+            x = queue[side, i]
+            for k in range(graph.start[x], graph.start[x + 1]):
+                y, e = graph.head[k], graph.edge[k]
+                if reached[y] == now + side or pool.uses[e] >= pool.most:
+                    continue
+                far = 1.0 - d[e] if parity[x] != parity[y] else d[e]
+                if far > INTEGRAL:
+                    continue
+                if reached[y] == now + 1 - side:
+                    meet = e
+                    a, b = (x, y) if side == 0 else (y, x)
+                    break
+                reached[y] = now + side
+                link[y] = e
+                queue[side, end] = y
+                end += 1
+            if meet >= 0:
+                break
+        if side == 0:
+            low0, high0 = high, end
         else:
-            b = forest.parent[b]
-            up += 1
-    b = v
-    for t in range(at + up - 1, at - 1, -1):
-        e = forest.link[b]
-        b = forest.parent[b]
-        walk[t, 0], walk[t, 1], walk[t, 2] = b, e, 1 if d[e] > 0.5 else 0
-    return at + up
+            low1, high1 = high, end
+    if meet < 0:
+        return 0
+    x, t = a, at
+    while x != u:
+        x = ends[0, link[x]] + ends[1, link[x]] - x
+        t += 1
+    end = t
+    x = a
+    while x != u:
+        e = link[x]
+        x = ends[0, e] + ends[1, e] - x
+        t -= 1
+        walk[t, 0], walk[t, 1], walk[t, 2] = x, e, 1 if d[e] > 0.5 else 0
+    walk[end, 0], walk[end, 1], walk[end, 2] = a, meet, 1 if d[meet] > 0.5 else 0
+    end += 1
+    x = b
+    while x != v:
+        e = link[x]
+        walk[end, 0], walk[end, 1], walk[end, 2] = x, e, 1 if d[e] > 0.5 else 0
+        x = ends[0, e] + ends[1, e] - x
+        end += 1
+    return end
 
 
 @_inner
-def _trace(view: View, c: int, point: Point, search: Search) -> int:
+def _trace(view: View, c: int, point: Point, search: Search, pool: Pool) -> int:
     """Write the chosen closed walk, in the original graph, into ``walk``; its number of steps."""
     # Arcs from s' up to the chosen one, then over it and back along the mirrored path. The first
     # half comes out backwards, which as a closed walk (all arcs reversed) is as good.
@@ -413,7 +469,9 @@ def _trace(view: View, c: int, point: Point, search: Search) -> int:
         after = ends[0, e]
         if forest.component[after] != order[(t + 1) % count, 0]:
             after = ends[1, e]
-        steps = _tree_path(head, after, forest, point.d, walk, steps + 1)
+        steps = _integral_path(head, after, point, forest.parity, search, pool, steps + 1)
+        if steps == 0:
+            return 0
     return steps
 
 
@@ -581,6 +639,7 @@ def _keep(cycles: Ints, low: int, k: int, pool: Pool) -> None:
     for t in range(k):
         pool.edge[at + t] = cycles[low + t, 1]
         pool.odd[at + t] = cycles[low + t, 2] == 1
+        pool.uses[cycles[low + t, 1]] += 1
     pool.size[0] += 1
     pool.start[pool.size[0]] = at + k
 

@@ -291,8 +291,10 @@ def _believe(F: Floats, I: Ids, x: Int, way: Ids, maximise: bool) -> tuple[float
 @njit(cache=True)
 def _believe_apart(F: Floats, I: Ids, way: Ids, depth: Int, maximise: bool) -> tuple[float, float]:
     """Do what `_believe` does, with an exponent per entry and zeros."""
-    f: Int = 0
-    i: Int = 0
+    # Typed, as a plain 0 and 1 would have the kernels below compiled once for each.
+    zero, one = np.int64(0), np.int64(1)
+    f: Int = zero
+    i: Int = zero
     g0, e0, g1, e1 = _gamma(F, I, f, i)
     t0, t1, b0, b1, a0, a1, z0, z1 = 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0
     et0, et1, eb0, eb1, ea0, ea1, ez0, ez1 = 0, 0, 0, 0, 0, 0, 0, 0
@@ -300,8 +302,8 @@ def _believe_apart(F: Floats, I: Ids, way: Ids, depth: Int, maximise: bool) -> t
         y = np.int64(way[j])
         code = I[INTS * y + 1]
         if code >= 4:
-            t0, et0 = _without(F, I, f, i, y, 0)
-            t1, et1 = _without(F, I, f, i, y, 1)
+            t0, et0 = _without(F, I, f, i, y, zero)
+            t1, et1 = _without(F, I, f, i, y, one)
             t0, et0 = _in_range(t0 * a0, et0 + ea0)
             t1, et1 = _in_range(t1 * a1, et1 + ea1)
             t0, et0 = _in_range(t0 * z0, et0 + ez0)

@@ -47,6 +47,9 @@ __all__ = [
 # all that is raked onto it; A and Z are the messages from above and from below.
 T, B, G, A, Z, OUT = range(6)
 
+# Positions and places are np.int64 in every call, also where an int32 or a plain 0 would do: each
+# combination of types has a kernel, and all it calls, compiled once more.
+
 
 @njit(cache=True)
 def write_row(R: Records, x: Int, rows: Floats, start: Int, times: bool) -> None:
@@ -64,7 +67,7 @@ def write_row(R: Records, x: Int, rows: Floats, start: Int, times: bool) -> None
 def write_rows(R: Records, at: Ids, rows: Floats, starts: Ints) -> None:
     """Replace the data at many positions, without recomputing anything."""
     for i in range(len(at)):
-        write_row(R, at[i], rows, starts[i], False)
+        write_row(R, np.int64(at[i]), rows, starts[i], False)
 
 
 @njit(cache=True)
@@ -74,7 +77,7 @@ def write_tables(
 ) -> None:  # fmt: skip
     """Put each edge's factor into its cluster, a row per label of the upper vertex."""
     for e in range(len(owners)):
-        r = place(R, owners[e])
+        r = place(R, np.int64(owners[e]))
         at, rows, columns = (r.U, r.k_top, r.k) if slots[e] == 0 else (r.W, r.k, r.k_bottom)
         if tops[e]:
             for b in range(columns):
@@ -117,9 +120,9 @@ def refresh(R: Records, x: Int, maximise: bool, S: Floats, SE: Ids) -> Int:
     """Recompute the table of the cluster at x in its parent's record; return the parent."""
     F, I = R.F, R.I
     r = place(R, x)
-    parent, code = I[head(R, x)], I[head(R, x) + 1]
+    parent, code = np.int64(I[head(R, x)]), I[head(R, x) + 1]
     q = place(R, parent)
-    row, g = 0, len(S) - r.k
+    row, g = np.int64(0), len(S) - r.k
     gamma(R, r, S, SE, g)
     if code & 1:
         sandwich(
@@ -159,15 +162,15 @@ def update_all(
     """Replace the data at many positions, later rows over earlier ones."""
     if MANY * len(at) > len(R.K):
         for i in range(len(at)):
-            write_row(R, at[i], rows, starts[i], False)
+            write_row(R, np.int64(at[i]), rows, starts[i], False)
         sweep(R, around(R, at), maximise, S, SE)
         return
     ring = np.zeros(RING, np.int32)
     for i in range(-AHEAD, len(at)):
         look_ahead(R, at, i, ring)
         if i >= 0:
-            write_row(R, at[i], rows, starts[i], False)
-            climb(R, at[i], maximise, S, SE)
+            write_row(R, np.int64(at[i]), rows, starts[i], False)
+            climb(R, np.int64(at[i]), maximise, S, SE)
 
 
 @njit(cache=True)
@@ -228,7 +231,7 @@ def _enter(R: Records, y: Int, S: Floats, SE: Ids, outer: Int, at: Int, k: Int) 
         _product(S, SE, outer + G * k, outer + A * k, at + T * k, r.k_top)
         _copy(S, SE, outer + B * k, at + B * k, r.k_bottom)
     else:
-        q = place(R, I[head(R, y)])
+        q = place(R, np.int64(I[head(R, y)]))
         for a in range(r.k_top):
             # All that is raked onto the parent's vertex but this cluster.
             m, e = F[q.P + a], I[q.P + a + q.E]
@@ -253,12 +256,12 @@ def _reach(R: Records, x: Int, maximise: bool, S: Floats, SE: Ids, k: Int) -> In
     while y > 0:
         depth += 1
         y = R.I[head(R, y)]
-    way = np.empty(depth + 1, np.int32)
+    way = np.empty(depth + 1, np.int64)
     way[depth] = x
     for i in range(depth, 0, -1):
         way[i - 1] = R.I[head(R, way[i])]
-    at: Int = 0
-    _listen(R, 0, maximise, S, SE, at, k)
+    at = np.int64(0)
+    _listen(R, at, maximise, S, SE, at, k)
     for i in range(1, depth + 1):
         _enter(R, way[i], S, SE, at, at + 6 * k, k)
         at += 6 * k
@@ -269,8 +272,9 @@ def _reach(R: Records, x: Int, maximise: bool, S: Floats, SE: Ids, k: Int) -> In
 @njit(cache=True)
 def _believe(R: Records, x: Int, S: Floats, SE: Ids, at: Int, k: Int) -> Int:
     """Set the belief of the vertex at x; return its place."""
-    _product(S, SE, at + G * k, at + A * k, at + OUT * k, R.K[x])
-    _product(S, SE, at + OUT * k, at + Z * k, at + OUT * k, R.K[x])
+    count = np.int64(R.K[x])
+    _product(S, SE, at + G * k, at + A * k, at + OUT * k, count)
+    _product(S, SE, at + OUT * k, at + Z * k, at + OUT * k, count)
     return at + OUT * k
 
 
@@ -300,8 +304,9 @@ def beliefs(
 ) -> None:  # fmt: skip
     """Set the unnormalised beliefs at some positions."""
     for i in range(len(at)):
-        belief = _believe(R, at[i], S, SE, _reach(R, at[i], maximise, S, SE, k), k)
-        for c in range(R.K[at[i]]):
+        x = np.int64(at[i])
+        belief = _believe(R, x, S, SE, _reach(R, x, maximise, S, SE, k), k)
+        for c in range(R.K[x]):
             out[starts[i] + c], oute[starts[i] + c] = S[belief + c], SE[belief + c]
 
 
@@ -314,8 +319,9 @@ def probabilities(
     for i in range(-AHEAD, len(at)):
         look_ahead(R, at, i, ring)
         if i >= 0:
-            belief = _believe(R, at[i], S, SE, _reach(R, at[i], maximise, S, SE, k), k)
-            _normalised(S, SE, belief, R.K[at[i]], out, starts[i])
+            x = np.int64(at[i])
+            belief = _believe(R, x, S, SE, _reach(R, x, maximise, S, SE, k), k)
+            _normalised(S, SE, belief, np.int64(R.K[x]), out, starts[i])
 
 
 @njit(cache=True)
@@ -328,10 +334,11 @@ def trials(
     for i in range(-AHEAD, len(at)):
         look_ahead(R, at, i, ring)
         if i >= 0:
-            belief = _believe(R, at[i], S, SE, _reach(R, at[i], maximise, S, SE, k), k)
-            _normalised(S, SE, belief, R.K[at[i]], out, starts[i])
-            write_row(R, at[i], rows, starts[i], False)
-            climb(R, at[i], maximise, S, SE)
+            x = np.int64(at[i])
+            belief = _believe(R, x, S, SE, _reach(R, x, maximise, S, SE, k), k)
+            _normalised(S, SE, belief, np.int64(R.K[x]), out, starts[i])
+            write_row(R, x, rows, starts[i], False)
+            climb(R, x, maximise, S, SE)
 
 
 @njit(cache=True)
@@ -341,7 +348,7 @@ def all_beliefs(
     """Set the normalised beliefs at all positions in one pass down."""
     way = np.zeros(len(S) // (6 * k), np.int32)
     depth = 0
-    _listen(R, 0, maximise, S, SE, 0, k)
+    _listen(R, np.int64(0), maximise, S, SE, np.int64(0), k)
     for x in range(1, len(R.K)):
         parent = R.I[head(R, x)]
         while way[depth] != parent:
@@ -351,7 +358,7 @@ def all_beliefs(
         at = depth * 6 * k
         _enter(R, x, S, SE, at - 6 * k, at, k)
         _listen(R, x, maximise, S, SE, at, k)
-        _normalised(S, SE, _believe(R, x, S, SE, at, k), R.K[x], out, starts[x - 1])
+        _normalised(S, SE, _believe(R, x, S, SE, at, k), np.int64(R.K[x]), out, starts[x - 1])
 
 
 @njit(cache=True)
@@ -377,14 +384,14 @@ def pair_belief(
             m, e = normal(S[upper + a] * R.F[w], np.int32(SE[upper + a] + R.I[w + r.E]))
             M[i], E[i] = normal(m * S[lower + b], np.int32(e + SE[lower + b]))
     out = np.empty((rows, columns))
-    _normalised(M, E, 0, rows * columns, out.ravel(), 0)
+    _normalised(M, E, np.int64(0), rows * columns, out.ravel(), np.int64(0))
     return out
 
 
 @njit(cache=True)
 def total(R: Records, maximise: bool) -> tuple[float, Int]:
     """Value of the whole forest: what the imaginary vertex has collected."""
-    r = place(R, 0)
+    r = place(R, np.int64(0))
     m, e = 0.0, np.int32(0)
     for c in range(r.k):
         if R.I[r.zeros + c] == 0:
@@ -404,7 +411,7 @@ def labels(R: Records, draw: Floats, maximise: bool, S: Floats, SE: Ids) -> Ids:
     p = np.empty(len(S))
     for x in range(1, len(R.K)):
         r = place(R, x)
-        gamma(R, r, S, SE, 0)
+        gamma(R, r, S, SE, np.int64(0))
         a, b = x_at[R.top[x]], x_at[R.bottom[x]]
         for c in range(r.k):
             w = r.U + a * r.k + c
@@ -412,7 +419,7 @@ def labels(R: Records, draw: Floats, maximise: bool, S: Floats, SE: Ids) -> Ids:
             if I[head(R, x) + 1] & 1:
                 w = r.W + c * r.k_bottom + b
                 S[c], SE[c] = normal(S[c] * F[w], np.int32(SE[c] + I[w + r.E]))
-        _normalised(S, SE, 0, r.k, p, 0)
+        _normalised(S, SE, np.int64(0), r.k, p, np.int64(0))
         if maximise:
             x_at[x] = np.argmax(p[: r.k])
         else:
