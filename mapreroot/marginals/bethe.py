@@ -95,7 +95,7 @@ def _descend(
     theta: Floats, start: Ints, half: Ints, w: Floats, rho: Floats, tail: Ints, kappa: Floats,
     L: Floats, a: Floats, tolerance: float, limit: int,
 ) -> tuple[int, float]:  # fmt: skip
-    """Run the double loop, and Newton's method from where it comes near to a fixed point."""
+    """Run the double loop, and Newton's method where it comes near to a fixed point."""
     sweeps, change = 0, np.inf
     for near in (1e-3, 1e-5, 0.0):
         more, change = iterate(

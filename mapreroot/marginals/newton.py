@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from mapreroot.marginals.messages import iterate, message
+from mapreroot.marginals.messages import _largest, iterate, message
 
 __all__ = ["polish"]
 
@@ -45,10 +45,9 @@ def polish(
     no_damping = np.zeros(len(theta))
     last = np.inf
     for sweep in range(1, STEPS + 1):
-        if len(theta) > MOST or max(np.abs(L).max(), np.abs(a).max()) > STEEP:
+        if len(theta) > MOST or max(_largest(w), _largest(L), _largest(a)) > STEEP:
             break
-        _step(theta, start, half, tail, w, rho, L, a)
-        if not np.isfinite(L.sum() + a.sum()):
+        if not _step(theta, start, half, tail, w, rho, L, a):
             break
         _, change = iterate(theta, start, half, w, rho, no_damping, L, a, 1, 0.0, 1)
         if change < tolerance:
@@ -63,7 +62,8 @@ def polish(
 def _step(
     theta: Floats, start: Ints, half: Ints, tail: Ints, w: Floats, rho: Floats,
     L: Floats, a: Floats,
-) -> None:  # fmt: skip
+) -> bool:  # fmt: skip
+    """Take one step, if there is one."""
     n = len(theta)
     slope, rest = np.empty(len(a)), np.empty(len(a))
     gap = np.empty(len(a))
@@ -88,7 +88,10 @@ def _step(
             value -= rho[h >> 1] * a[h] + share * (gap[h] - slope[h] * gap[g])
         matrix[i, i] = diagonal * (1 + 1e-14)  # never quite singular
         right[i] = value + surplus * L[i]
-    d = np.linalg.solve(matrix, right)
+    try:
+        d = np.linalg.solve(matrix, right)
+    except Exception:  # numba knows no other kind: here a singular matrix
+        return False
     for h in range(0, len(a), 2):
         g = h + 1
         loose = rest[h] + abs(slope[h]) * rest[g]
@@ -96,3 +99,4 @@ def _step(
         a[h] += (to_h - slope[h] * to_g) / loose
         a[g] += (to_g - slope[g] * to_h) / loose
     L += d
+    return bool(np.isfinite(L.sum() + a.sum()))

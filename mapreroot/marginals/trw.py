@@ -256,7 +256,7 @@ def _ascend(
     theta: Floats, start: Ints, half: Ints, tail: Ints, w: Floats, rho: Floats, state: Floats,
     tolerance: float, limit: int,
 ) -> tuple[int, float]:  # fmt: skip
-    """Sweep, and see now and then whether Newton's method can take over."""
+    """Sweep, and try now and then whether Newton's method can take over."""
     sweeps, more, change = 0, 20, np.inf
     while sweeps < limit:
         more = min(2 * more, limit - sweeps)

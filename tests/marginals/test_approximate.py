@@ -392,6 +392,17 @@ def test_empty_and_huge_models(method):
     assert log_partition(huge, method, 0).value == pytest.approx(best, rel=1e-9)
 
 
+@pytest.mark.parametrize("method", APPROXIMATE)
+@pytest.mark.parametrize("size", [60.0, 250.0, 1e4, 1e12])
+def test_weak_fields_beside_couplings_that_tie_everything(method, size):
+    edges = list(itertools.combinations(range(6), 2))
+    tied = Model(np.linspace(-0.3, 0.5, 6), edges, np.full(15, size))
+    found = log_partition(tied, method, 0)
+    assert found.value == pytest.approx(math.log1p(math.exp(0.6)), abs=0.5)
+    if method == "trw":
+        assert found.value >= math.log1p(math.exp(0.6)) - 1e-6
+
+
 def test_the_beliefs_of_a_state_are_normalised():
     edges = np.array([(0, 1)])
     graph = Graph.of(2, edges)
