@@ -647,6 +647,7 @@ def find(
     limits: Limits | None = None,
     initial: ArrayLike | None = None,
     rounds: int = 3,
+    sweeps: int = 100,
 ) -> Bits:
     """Find a good assignment by the means that suit the model's size.
 
@@ -665,6 +666,8 @@ def find(
         again and again at the best assignment, heats it up more or less, and keeps what has
         become better in whatever part of the model (see `combine`). On small or dense models
         tabu search goes on from what a round has found.
+    sweeps : int
+        Of the first round.
 
     Returns
     -------
@@ -689,8 +692,8 @@ def find(
             if limits.reason() is not None:
                 return best
             heat = _LEAST_HEAT + (1 - _LEAST_HEAT) * (j + 1) / _HEATS if k else 1.0
-            sweeps = (100 << k) // (_HEATS if k else 1)
-            best = anneal(uprooted, seed + _HEATS * k + j, limits, best, sweeps, heat)
+            visits = (sweeps << k) // (_HEATS if k else 1)
+            best = anneal(uprooted, seed + _HEATS * k + j, limits, best, visits, heat)
         if n <= _TABU_VERTICES or 2 * uprooted.m >= _TABU_DENSITY * n * n:
             best = tabu(uprooted, seed + k, limits, best, (20 << k) * n)
     return best

@@ -57,6 +57,9 @@ _ITERATIONS, _SWEEPS, _HEATS = 10, 200, (0.4, 0.7, 1.0, 0.5, 0.85)
 # How much of what is left ten rounds of separation must close: while a semidefinite bound is
 # waiting, and while there is only branching.
 _IMPATIENT, _PATIENT = 0.64, 0.005
+# From so many vertices on the first walk may take this share of the time there is; a vertex or an
+# edge's end takes so many seconds a sweep.
+_LARGE, _SHARE, _SWEEP_SECONDS = 20_000, 0.3, 1e-8
 # Seconds an edge of a minimum cut, which cannot be interrupted.
 _FLOW_SECONDS = 1e-6
 # When a box ties this share of the vertices, a smaller model with its own LP is worth the start.
@@ -180,8 +183,8 @@ def search(
     else:
         first = np.zeros(uprooted.n_vertices, np.int8)
     if uprooted.n_vertices > _SMALL:
-        rounds = 2 if uprooted.n_vertices < 20_000 else 1
-        first = find(uprooted, seed, limits, None if initial is None else first, rounds)
+        given = None if initial is None else first
+        first = find(uprooted, seed, limits, given, *_effort(uprooted, limits))
     incumbent = _Incumbent(uprooted, first, gap)
     if (reason := limits.reason()) is not None:
         return SearchResult(first, incumbent.rounded(_trivial_bound(uprooted)), reason)
@@ -386,6 +389,15 @@ class _Tree:
                 self.dive = child
             else:
                 self._push(child)
+
+
+def _effort(uprooted: UprootedModel, limits: Limits) -> tuple[int, int]:
+    """Rounds of the first heuristic, and sweeps of its first walk."""
+    if uprooted.n_vertices < _LARGE:
+        return 2, 100
+    # A walk that is cut short has not cooled down: better a fast one.
+    affordable = _SHARE * limits.left() / (_SWEEP_SECONDS * (uprooted.n_vertices + 2 * uprooted.m))
+    return 1, int(min(100.0, max(5.0, affordable)))
 
 
 def _trivial_bound(uprooted: UprootedModel) -> float:

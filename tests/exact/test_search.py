@@ -227,3 +227,18 @@ def test_public_instances(shared, path, optimum):
     uprooted = UprootedModel(n, edges, [-2 * float(w) for *_, w in rows])
     found = search(uprooted)
     assert (uprooted.score(found.y), found.bound) == (optimum, optimum)
+
+
+def test_the_first_walk_fits_into_the_time():
+    wide = UprootedModel(30_000, [(v, v + 1) for v in range(29_999)], np.ones(29_999))
+    assert module._effort(wide, Limits()) == (1, 100)
+    rounds, sweeps = module._effort(wide, Limits(seconds=0.05))
+    assert (rounds, 5 <= sweeps < 100) == (1, True)
+    assert module._effort(torus(5, 0), Limits(seconds=0.05)) == (2, 100)
+
+
+def test_without_time_there_is_still_a_bound():
+    uprooted = torus(6, 0)
+    found = search(uprooted, Limits(seconds=0.0))
+    assert (found.stopped, found.nodes) == ("time", 0)
+    assert uprooted.score(found.y) <= search(uprooted).bound <= found.bound
