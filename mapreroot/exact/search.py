@@ -392,7 +392,7 @@ class _Tree:
 
 
 def _effort(uprooted: UprootedModel, limits: Limits) -> tuple[int, int]:
-    """Rounds of the first heuristic, and sweeps of its first walk."""
+    """Choose the rounds of the first heuristic, and the sweeps of its first walk."""
     if uprooted.n_vertices < _LARGE:
         return 2, 100
     # A walk that is cut short has not cooled down: better a fast one.
