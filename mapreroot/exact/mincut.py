@@ -58,9 +58,11 @@ def balanced_map(
     if root == 0:  # edges are sorted, so those of vertex 0 come first: no copies
         first = int(np.searchsorted(edges[:, 0], 1))
         at_root, inner = slice(first), slice(first, None)
+        ends = edges[at_root, 1]
     else:
         hits = (edges == root).any(axis=1)
         at_root, inner = hits, ~hits
+        ends = edges[at_root].sum(axis=1) - root
     flips = switching ^ switching[root]
     flipped = flips[edges[:, 0]] != flips[edges[:, 1]] if flips.any() else None
     attractive = W if flipped is None else np.where(flipped, -W, W)
@@ -70,7 +72,7 @@ def balanced_map(
         raise NotBalancedError(f"edge {tuple(bad.tolist())} stays repulsive after switching")
     # In z = y XOR flips an edge costs its weight when cut. As z_root = 0, an attractive edge of
     # the root is a cost of z_v = 1 (the sink's side), a repulsive one a cost of z_v = 0.
-    ends, pull = edges[at_root].sum(axis=1) - root, attractive[at_root]
+    pull = attractive[at_root]
     from_source, to_sink = np.zeros(uprooted.n_vertices), np.zeros(uprooted.n_vertices)
     from_source[ends] = np.maximum(pull, 0)
     to_sink[ends] = np.maximum(-pull, 0)
