@@ -39,11 +39,21 @@ def mapreroot(theta, edges, weights, left: Callable[[], float]) -> Answer:
 
 def warm_up_mapreroot() -> None:
     """Load the compiled code of every method: what is measured is not its compilation."""
-    from mapreroot.generate import complete, cube, grid, hidden_root, image, torus, tree
+    from mapreroot.generate import (
+        complete,
+        cube,
+        grid,
+        hidden_root,
+        image,
+        planted_grid,
+        torus,
+        tree,
+    )
 
     models = [complete(n, couplings=kind) for n in (12, 30) for kind in ("gaussian", "pm1")]
     models += [torus(8, 8, couplings=kind) for kind in ("gaussian", "pm1")]
-    models += [hidden_root(8, 8), grid(8, 8, attractive=True), image(9, 9), tree(30), cube(4)]
+    models += [hidden_root(8, 8), grid(8, 8, attractive=True), planted_grid(8, 8)]
+    models += [image(20, 20, fields=1.0), tree(30), cube(4)]
     for model in models:
         mapreroot(model.theta, model.edges, model.weights, lambda: 60.0)
 
