@@ -107,7 +107,7 @@ def test_processes_give_the_same_answer():
 
 @pytest.mark.slow
 def test_a_killed_process_costs_nothing():
-    model = chain(6, n=50, couplings="gaussian")
+    model = chain(5)
     killed = []
 
     def kill(state):
@@ -132,7 +132,7 @@ def test_a_time_limit_holds_on_processes():
 @pytest.mark.slow
 def test_a_cluster_whose_worker_is_killed_gives_the_same_answer():
     distributed = pytest.importorskip("distributed")
-    model = chain(6, n=50, couplings="gaussian")
+    model = chain(5)
     killed = []
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
