@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from mapreroot import memory
 from mapreroot.decomposition import components, contract, reduce
-from mapreroot.errors import ModelError, SolverError
+from mapreroot.errors import ModelError, SizeError, SolverError
 from mapreroot.generate import image
 from mapreroot.limits import Limits
 from mapreroot.model import Model, UprootedModel
@@ -341,3 +342,11 @@ def test_thousands_of_kernels_keep_the_optimum(name):
             score, y = best(reduction.kernel)
             assert score == pytest.approx(expected, abs=rounding)
             assert uprooted.score(reduction.restore(y)) == pytest.approx(expected, abs=rounding)
+
+
+def test_a_forecast_of_memory(monkeypatch):
+    model = UprootedModel(3, [(0, 1), (1, 2), (0, 2)], [-2.0] * 3)
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "available", lambda: 1000)
+    with pytest.raises(SizeError, match=r"LOC of 3 vertices and 3 edges needs about .* free"):
+        roof_dual(model, 0)

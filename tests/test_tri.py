@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from mapreroot import UprootedModel, uproot
+from mapreroot import UprootedModel, memory, uproot
 from mapreroot.errors import SizeError
-from mapreroot.generate import cube, grid, image, three_regular, torus
+from mapreroot.generate import complete, cube, grid, image, three_regular, torus
 from mapreroot.limits import Limits
 from mapreroot.relaxations import declarative
 from mapreroot.relaxations import tri as module
@@ -144,3 +144,15 @@ def test_small_and_empty_models():
     assert tri(UprootedModel(1, [], [], 3.0)).bound == 3.0
     single = tri(UprootedModel(2, [(0, 1)], [-2.0]))
     assert (single.bound, single.d.tolist()) == (1.0, [1.0])
+
+
+def test_a_forecast_of_memory_counts_edges_and_triangles(monkeypatch):
+    model = uproot(complete(40, couplings="gaussian", fields="none", seed=0))
+    monkeypatch.setattr(memory, "SMALL", 0)
+    n_edges, n_triangles = 40 * 39 // 2, 40 * 39 * 38 // 6
+    needed = module.BYTES_PER_EDGE * n_edges + module.BYTES_PER_TRIANGLE * n_triangles
+    monkeypatch.setattr(memory, "available", lambda: needed - 1)
+    with pytest.raises(SizeError, match=r"40 vertices and 780 edges .* use LOC"):
+        tri(model)
+    monkeypatch.setattr(memory, "available", lambda: needed)
+    assert tri(model).converged

@@ -255,7 +255,7 @@ def from_vertices(
             c = np.int64(0)  # a literal 0 would have _trace compiled twice
             for other in range(1, found):
                 if search.total[other] < search.total[c]:
-                    c = other
+                    c = np.int64(other)
             search.total[c] = np.inf
             steps = _trace(view, c, point, search, pool)
             if steps > 0:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from mapreroot import memory
 from mapreroot.errors import ModelError, SolverError
 from mapreroot.flow import min_cut
 from mapreroot.model import TOL, UprootedModel
@@ -36,6 +37,9 @@ BITS = 51
 
 SPREAD = 2.0**36
 """Weights that differ by more than this factor need room for rounding around every label."""
+
+BYTES_PER_EDGE, BYTES_PER_VERTEX = 250, 200
+"""What the double cover and its minimum cut take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +114,8 @@ def roof_dual(uprooted: UprootedModel, root: int, weak: bool = False) -> RoofDua
     ------
     ModelError
         If there is no such vertex.
+    SizeError
+        If the cut would need more memory than the machine has left.
     SolverError
         If weights are not finite, or the cut engine's answer fails a check.
 
@@ -136,6 +142,11 @@ def roof_dual(uprooted: UprootedModel, root: int, weak: bool = False) -> RoofDua
     """
     if not 0 <= root < uprooted.n_vertices:
         raise ModelError(f"no vertex {root}: the model has 0..{uprooted.n_vertices - 1}")
+    memory.require(
+        BYTES_PER_EDGE * uprooted.m + BYTES_PER_VERTEX * uprooted.n_vertices,
+        f"LOC of {uprooted.n_vertices} vertices and {uprooted.m} edges",
+        "split the model, or fix some of its variables",
+    )
     cover = _Cover.of(uprooted, np.array([root]))
     bound, strong = cover.solve()
     labels = cover.more_labels(strong) if weak else strong

@@ -81,10 +81,14 @@ class Separator:
             walk=np.zeros((8 * n + 16, 4), np.int64),
             cycles=np.zeros((4 * n + 64, 3), np.int64),
             reach=np.zeros(n + 1),
+            queue=np.zeros((2, n), np.int64),
+            reached=np.full(n, -1, np.int64),
+            link=np.zeros(n, np.int64),
+            size=np.zeros(1, np.int64),
         )
         self._stamp = 0
         alone = np.zeros(n, np.int64)
-        self._points = Forest(np.arange(n), alone, alone - 1, alone, alone)
+        self._points = Forest(np.arange(n), alone)
 
     def triangle_cuts(self, d: Floats, wanted: int, per_edge: int) -> Cuts:
         """Give violated triangle inequalities, the most violated first.
@@ -125,7 +129,14 @@ class Separator:
         taken = spread(order, cuts.start, cuts.edge, self.m, per_edge, wanted)
         return cuts[np.flatnonzero(taken)]
 
-    def cycle_cuts(self, d: Floats, wanted: int, penalty: float = 0.0, each: int = 3) -> Cuts:
+    def cycle_cuts(
+        self,
+        d: Floats,
+        wanted: int,
+        penalty: float = 0.0,
+        each: int = 3,
+        per_edge: int | None = None,
+    ) -> Cuts:
         """Give violated inequalities on chordless cycles.
 
         Parameters
@@ -138,6 +149,9 @@ class Separator:
             Added per edge where cycles through integral edges are searched: prefers short ones.
         each : int
             Cuts per vertex and search, before they are split at chords.
+        per_edge : int
+            Searches go round edges that so many cuts have, so that cycles are found side by side
+            and not all through the same few edges.
 
         Notes
         -----
@@ -151,6 +165,8 @@ class Separator:
             edge=np.zeros(room, np.int64),
             odd=np.zeros(room, np.bool_),
             table=np.zeros(1 << (16 * wanted + 256).bit_length(), np.uint64),
+            uses=np.zeros(m, np.int64),
+            most=wanted + 1 if per_edge is None else per_edge,
             size=np.array([0, self._stamp]),
         )
         point = Point(self.graph, self.ends, d)

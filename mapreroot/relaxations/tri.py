@@ -14,7 +14,6 @@ Every reduction used keeps the optimum of TRI, not only that of MAP:
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,13 +21,14 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from mapreroot import memory
 from mapreroot.decomposition import Block, Reduction, Step, align, blocks
-from mapreroot.errors import SizeError
 from mapreroot.limits import Limits, StopReason
 from mapreroot.model import UprootedModel
 from mapreroot.relaxations.cycles import CycleRelaxation, solve_cycle_lp
 from mapreroot.relaxations.extension import PartialSemimetric
 from mapreroot.relaxations.kernel import reduce_fully
+from mapreroot.relaxations.odd_cycles import MAX_TRIANGLES
 
 __all__ = ["TriRelaxation", "tri"]
 
@@ -38,6 +38,8 @@ Ints = npt.NDArray[np.int64]
 INTEGRAL = 1e-9
 BYTES_PER_EDGE = 1000
 """What the linear program and the separation take per edge of a block, generously."""
+BYTES_PER_TRIANGLE = 28
+"""Its three edges and, while it is looked at, its violation and kind."""
 
 FREE, DROPPED, MAJORITY = int(Step.FREE), int(Step.DROPPED), int(Step.MAJORITY)
 
@@ -166,14 +168,13 @@ def _sum_up(constant: float, values: list[float]) -> float:
 
 
 def _check_memory(block: UprootedModel) -> None:
-    needed = BYTES_PER_EDGE * block.m
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if needed > free:
-        raise SizeError(
-            f"a block of {block.n_vertices} vertices and {block.m} edges is left after reduction: "
-            f"TRI needs about {needed / 1e9:.1f} GB for it, and {free / 1e9:.1f} GB are free; "
-            "use LOC, which takes one max-flow"
-        )
+    degree = np.bincount(block.edges.ravel(), minlength=block.n_vertices)
+    most = int((degree[block.edges].min(axis=1) - 1).sum()) // 3
+    memory.require(
+        BYTES_PER_EDGE * block.m + BYTES_PER_TRIANGLE * min(most, MAX_TRIANGLES),
+        f"TRI of the {block.n_vertices} vertices and {block.m} edges that reduction leaves",
+        "use LOC, which takes one max-flow",
+    )
 
 
 def _edges_of(kernel: UprootedModel, part: Block) -> Ints:
