@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from mapreroot.canonical import Floats
 from mapreroot.formats.brackets import (
     Node,
     error_at,
@@ -27,7 +28,7 @@ from mapreroot.formats.brackets import (
 from mapreroot.formats.capacity import check_numbered
 from mapreroot.formats.factors import Factors, without_penalty
 from mapreroot.formats.text import Text
-from mapreroot.model import Floats, Model
+from mapreroot.model import Model
 
 __all__ = ["read", "sense", "write"]
 

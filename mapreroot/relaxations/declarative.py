@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from mapreroot.canonical import Floats, Ints
 from mapreroot.errors import ModelError, SizeError, SolverError
-from mapreroot.model import Floats, Ints, UprootedModel
+from mapreroot.model import UprootedModel
 from mapreroot.relaxations.highs import new_highs
 from polytopes import index_of_pair, met, n_pairs, rmet
 
