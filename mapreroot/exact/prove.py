@@ -31,7 +31,7 @@ from mapreroot.exact.semidefinite_nodes import is_dense, is_half_dense, splittin
 from mapreroot.limits import Limits
 from mapreroot.model import Model, UprootedModel
 from mapreroot.relaxations.cycles import CycleRelaxation, solve_cycle_lp
-from mapreroot.relaxations.roof_duality import best_loc_root, roof_dual
+from mapreroot.relaxations.roof_duality import SPREAD, best_loc_root, roof_dual
 from mapreroot.rerooting import uproot
 from mapreroot.roots import max_w
 
@@ -96,11 +96,17 @@ def prove(
 
 
 def _rounded(model: Model) -> tuple[int, WideGraph] | None:
-    """Give M+ in integers, rounded as little as lets them fit, and the scale."""
-    numbers = np.concatenate([2 * model.theta, model.weights, [model.constant]])
-    scale_bits = denominator_bits(np.append(numbers, model.theta))
-    largest = np.frexp(np.abs(numbers[:-1]).max())[1]
-    graph = WideGraph.uprooted(model, scale_bits, max(0, int(largest) + scale_bits - BITS))
+    """Give M+ in integers, rounded as little as lets them fit, and the scale.
+
+    None where weights differ so much that rounding could hide the small ones.
+    """
+    scale_bits = denominator_bits(np.concatenate([model.theta, model.weights, [model.constant]]))
+    sizes = np.abs(np.concatenate([2 * model.theta[model.theta != 0], model.weights]))
+    largest = float(sizes.max(initial=0.0))
+    if largest > SPREAD * float(sizes.min(initial=np.inf)):
+        return None
+    bits = int(np.frexp(largest)[1]) + scale_bits
+    graph = WideGraph.uprooted(model, scale_bits, max(0, bits - BITS))
     return None if graph is None else (1 << scale_bits, graph)
 
 

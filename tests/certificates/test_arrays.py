@@ -165,3 +165,8 @@ def test_a_tampered_proof_of_a_large_model_is_refused(model, monkeypatch):
     ):
         amounts[k] = amount
         assert verify(model, certificate).failure.startswith(f"{place}: {failure}")
+
+
+def test_weights_of_very_different_size_are_not_rounded():
+    assert prove._rounded(Model([1e18], [], [])) is not None
+    assert prove._rounded(Model([1e18, 0.2], [], [])) is None
