@@ -269,17 +269,13 @@ class CycleLP:
         """Give `bound` with the reduced costs it rests on: what fixes edges in a search."""
         return dual_bound(self.uprooted.constant, self.c, self.lower, self.upper, self.cuts, self.y)
 
-    def separate(self, per_edge: int = PER_EDGE, side_by_side: bool = False) -> Cuts:
+    def separate(self, per_edge: int = PER_EDGE) -> Cuts:
         """Find inequalities that d violates; none only if there are none.
 
         Parameters
         ----------
         per_edge : int
             How many of the new cuts may share an edge, where the simplex method is used.
-        side_by_side : bool
-            Whether to search for that many cuts on each edge, too, not only to choose so: many
-            more of them, often long. Where many weights are equal this takes a third of the
-            rounds; elsewhere a half, but more iterations in all.
         """
         n, m = self.uprooted.n_vertices, self.uprooted.m
         finder, d = self.separator, self.d
@@ -288,9 +284,7 @@ class CycleLP:
             return cuts if len(cuts) else finder.cycle_cuts(d, n)
         cuts = finder.triangle_cuts(d, m, per_edge)
         if len(cuts) < n / 6:
-            most = per_edge if side_by_side else None
-            found = finder.cycle_cuts(d, n, penalty=0.05, per_edge=most)
-            cuts += finder.best(found, d, n, per_edge)
+            cuts += finder.best(finder.cycle_cuts(d, n, penalty=0.05), d, n, per_edge)
         return cuts
 
     def purge(self, patience: int = PATIENCE) -> None:
@@ -460,7 +454,7 @@ def cutting_planes(
             ):
                 break
             clock = process_time()
-            cuts = lp.separate(per_edge, side_by_side=perturb)
+            cuts = lp.separate(per_edge)
             separation_seconds += process_time() - clock
             if len(cuts):
                 lp.purge()

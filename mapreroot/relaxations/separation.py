@@ -151,7 +151,8 @@ class Separator:
             Cuts per vertex and search, before they are split at chords.
         per_edge : int
             Searches go round edges that so many cuts have, so that cycles are found side by side
-            and not all through the same few edges.
+            and not all through the same few edges. On tori this halves the rounds, but long cuts
+            in such numbers cost the simplex method more than that.
 
         Notes
         -----
