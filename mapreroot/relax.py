@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -50,26 +51,22 @@ class Relaxation:
         Of an optimum, "y_i and y_j differ" for each pair, in [0, 1].
     q : ndarray, shape (n,), or None
         For LOC at root 0, the pseudomarginals q_i of x_i = 1.
-    x : ndarray of int8, shape (n,)
-        The best assignment that rounding found.
-    score : float
-        Its score.
-    is_tight : bool or None
-        Whether some assignment attains the bound; None where that is not known.
     persistent : dict
         LOC: label -> value that every optimal assignment has. Away from root 0, only where the
         added vertex is itself tied to the root.
     relations : dict
         LOC: vertex -> 0 or 1, whether every optimal assignment has it equal to the root, or
         opposite.
-    labels : tuple
-        The names of the variables.
     converged : bool
         False where a limit ended TRI: the bound holds, the optimum is lower.
     rounds, n_cuts : int
         TRI: linear programs solved, and cycle inequalities that the bound rests on.
     stopped : {None, "time", "interrupted"}
         Why TRI ended early, if it did.
+
+    Notes
+    -----
+    ``x``, ``score`` and ``is_tight`` are found when first asked for.
     """
 
     kind: Literal["loc", "tri"]
@@ -78,16 +75,48 @@ class Relaxation:
     pairs: Ints
     d: Floats
     q: Floats | None
-    x: Bits
-    score: float
-    is_tight: bool | None
     persistent: dict[Any, int]
     relations: dict[int, int]
-    labels: tuple[Hashable, ...]
+    _model: Model = field(repr=False)
+    _uprooted: UprootedModel = field(repr=False)
+    _edge_d: Floats = field(repr=False)
     converged: bool = True
     rounds: int = 0
     n_cuts: int = 0
     stopped: StopReason | None = None
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The names of the variables."""
+        return self._model.labels
+
+    @cached_property
+    def x(self) -> Bits:
+        """The best assignment that rounding found, int8 of shape (n,)."""
+        y = improve(self._uprooted, round_by_spanning_tree(self._uprooted, self._edge_d))
+        x: Bits = y[1:] ^ y[0]
+        return x
+
+    @cached_property
+    def score(self) -> float:
+        """The score of ``x``."""
+        return float(self._model.score(self.x))
+
+    @cached_property
+    def is_tight(self) -> bool | None:
+        """Whether some assignment attains the bound; None where that is not known.
+
+        The bound is compared with scores: whether d is 0 or 1 says nothing where optima tie.
+        """
+        if not self.converged:
+            return None
+        tolerance = self._uprooted.tolerance
+        if self.bound - self.score <= tolerance:
+            return True
+        kernel = reduce(self._uprooted).kernel
+        if kernel.n_vertices <= _ENUMERATED:
+            return bool(self.bound - enumerate_map(kernel).bound <= tolerance)
+        return None
 
     def __repr__(self) -> str:
         at = f", root={self.root}" if self.root is not None else ""
@@ -110,7 +139,7 @@ class Relaxation:
                 "bound": self.bound,
                 "rounded": self.score,
                 "tight": {True: "yes", False: "no", None: "not known"}[self.is_tight],
-                "persistent": f"{len(self.persistent)} of {len(self.x)}" if loc else None,
+                "persistent": f"{len(self.persistent)} of {len(self.labels)}" if loc else None,
                 "inequalities": None if loc else self.n_cuts,
                 "stopped early": self.stopped,
             },
@@ -190,14 +219,16 @@ def _loc(
     edge_d = dual.on_edges(uprooted)
     # Where LOC says nothing of a pair but its triangle with the root, any d between will do.
     d = edge_d if on_edges else _through_root(uprooted, edge_d, dual.d, wanted)
-    x, score = _rounded(model, uprooted, edge_d)
-    relations = {int(v): int(dual.strong[v]) for v in np.flatnonzero(dual.strong >= 0) if v != root}
+    settled = np.flatnonzero(dual.strong >= 0)
+    settled = settled[settled != root]
+    relations = dict(zip(settled.tolist(), dual.strong[settled].tolist(), strict=True))
     persistent: dict[Any, int] = {}
     if dual.strong[0] >= 0 or root == 0:
         at = dual.strong.copy()
         at[root] = 0
         known = np.flatnonzero(at[1:] >= 0)
-        persistent = {model.labels[j]: int(at[j + 1] ^ at[0]) for j in known}
+        names = [model.labels[j] for j in known.tolist()]
+        persistent = dict(zip(names, (at[known + 1] ^ at[0]).tolist(), strict=True))
     return Relaxation(
         kind="loc",
         root=root,
@@ -205,12 +236,11 @@ def _loc(
         pairs=wanted,
         d=d,
         q=dual.d[1:].copy() if root == 0 else None,
-        x=x,
-        score=score,
-        is_tight=_is_tight(uprooted, dual.bound, score),
         persistent=persistent,
         relations=relations,
-        labels=model.labels,
+        _model=model,
+        _uprooted=uprooted,
+        _edge_d=edge_d,
     )
 
 
@@ -223,7 +253,6 @@ def _tri(
     on_progress: OnProgress | None,
 ) -> Relaxation:
     relaxed = tri(uprooted, limits, on_progress)
-    x, score = _rounded(model, uprooted, relaxed.d)
     return Relaxation(
         kind="tri",
         root=None,
@@ -231,12 +260,11 @@ def _tri(
         pairs=wanted,
         d=relaxed.d if on_edges else extend(uprooted, relaxed.d, wanted),
         q=None,
-        x=x,
-        score=score,
-        is_tight=_is_tight(uprooted, relaxed.bound, score) if relaxed.converged else None,
         persistent={},
         relations={},
-        labels=model.labels,
+        _model=model,
+        _uprooted=uprooted,
+        _edge_d=relaxed.d,
         converged=relaxed.converged,
         rounds=relaxed.rounds,
         n_cuts=relaxed.n_cuts,
@@ -261,19 +289,3 @@ def _through_root(
     gap = np.abs(from_root[i] - from_root[j])
     pairs = zip(np.minimum(i, j).tolist(), np.maximum(i, j).tolist(), gap.tolist(), strict=True)
     return np.array([known.get((a, b), other) for a, b, other in pairs])
-
-
-def _rounded(model: Model, uprooted: UprootedModel, d: Floats) -> tuple[Bits, float]:
-    y = improve(uprooted, round_by_spanning_tree(uprooted, d))
-    x = y[1:] ^ y[0]
-    return x, float(model.score(x))
-
-
-def _is_tight(uprooted: UprootedModel, bound: float, score: float) -> bool | None:
-    """Compare the bound with the score; whether d is 0 or 1 says nothing where optima tie."""
-    if bound - score <= uprooted.tolerance:
-        return True
-    kernel = reduce(uprooted).kernel
-    if kernel.n_vertices <= _ENUMERATED:
-        return bool(bound - enumerate_map(kernel).bound <= uprooted.tolerance)
-    return None
