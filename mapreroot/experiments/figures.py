@@ -51,6 +51,7 @@ def draw_figures(summary: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
             for line in summary
             if (line["family"], line["kind"], line["method"]) == (family, kind, method)
         ]
+        most = max(line["runs"] for line in part)
         ranges = [name for (name,) in _distinct(part, "singletons")]
         figure = Figure(figsize=(3.6 * len(ranges), 5.6), layout="constrained")
         axes = figure.subplots(2, len(ranges), squeeze=False, sharex=True)
@@ -59,12 +60,14 @@ def draw_figures(summary: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
                 axis = axes[row, column]
                 for rooting, (label, colour, marker, dash) in STYLES.items():
                     curve = sorted(
-                        (line["w_max"], line[measure], line[measure + "_se"])
+                        (line["w_max"], line[measure], line[measure + "_se"], line["runs"])
                         for line in part
                         if line["singletons"] == singletons and line["rooting"] == rooting
                     )
                     if curve:
-                        w, mean, error = zip(*curve, strict=True)
+                        w, mean, error, runs = zip(*curve, strict=True)
+                        if min(runs) < most:
+                            label += f" ({min(runs)} draws)"
                         axis.errorbar(
                             w, mean, error, label=label, color=colour, marker=marker,
                             linestyle=dash, markersize=4, linewidth=1, capsize=2,
