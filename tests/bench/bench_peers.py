@@ -296,6 +296,6 @@ def write_csv(path: Path, rows: dict[tuple[str, str], dict]) -> None:
             shown = {
                 "family": FAMILY[name],
                 "seconds": round(row["seconds"], 4),
-                "megabytes": round(row.get("megabytes", math.nan)),
+                "megabytes": f"{row.get('megabytes', math.nan):.0f}",
             }
             table.writerow(row | shown)
