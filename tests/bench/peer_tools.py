@@ -1,9 +1,9 @@
 """One tool on one model, in a process of its own: `peer_tools.py TOOL MODEL.npz ANSWER.json LIMIT`.
 
 A tool is a function of the arrays of a model M (score = theta x - 1/2 sum W_ij [x_i != x_j]) and
-of a clock that tells the seconds left: it returns an assignment
-(None if it has none), an upper bound, and whether it claims a proof. Scores are recounted by
-`bench_peers`; here nothing but the tool and numpy is loaded, so that the memory is the tool's.
+of a clock that tells the seconds left: it returns an assignment (None if it has none), an upper
+bound, and whether it claims a proof. Scores are recounted by `bench_peers`; here nothing but the
+tool and numpy is loaded, so that the memory is the tool's.
 """
 
 from __future__ import annotations
