@@ -159,7 +159,12 @@ def read_file(
     >>> file.sense, file.objective(file.model.score([1])), file.assignment([1])
     ('min', 5.0, {1: 1, 2: 1})
     """
-    kind = find_format(path, format)
+    try:
+        kind = find_format(path, format)
+    except FormatError:
+        if os.fspath(path) != "-":
+            read_text(path)  # a file that is not there is the first thing to say
+        raise
     text = read_text(path)
     try:
         # What overflows on the way is infinite in the end, and Model says which number it is.
@@ -295,7 +300,10 @@ def find_format(path: str | os.PathLike[str], name: str | None = None) -> Format
     for kind in FORMATS:
         if name == kind.name or (name and "." + name.removeprefix(".") in kind.extensions):
             return kind
-    listed = ", ".join(f"{kind.name} ({' '.join(kind.extensions)})" for kind in FORMATS)
+    listed = ", ".join(
+        kind.name + (f" ({' '.join(kind.extensions)})" if kind.extensions else "")
+        for kind in FORMATS
+    )
     if name is not None:
         raise FormatError(f"no format is called {name!r}: expected one of {listed}")
     file = os.fspath(path)
