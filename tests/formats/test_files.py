@@ -143,7 +143,7 @@ def test_unknown_formats_are_listed(
     if path != "-":
         with pytest.raises(FileNotFoundError):
             read_model(path, format)
-        path.write_text("")
+        path.write_text("1\n")
     with pytest.raises(mr.FormatError, match=message):
         read_model(path, format)
 
