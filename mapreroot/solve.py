@@ -321,8 +321,8 @@ def solve(
     >>> result = solve(frustrated)
     >>> result.score, result.status, result.method
     (1.2, 'optimal', 'tree')
-    >>> solve(frustrated, solutions=3).scores
-    array([1.2, 1.2, 1. ])
+    >>> solve(frustrated, solutions=4).scores
+    array([1.2, 1.2, 1.2, 1. ])
     """
     limits = Limits(time_limit, nodes, memory)
     uprooted = uproot(model, names=False)
