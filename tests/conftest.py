@@ -1,12 +1,15 @@
 """Settings every test shares."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# A shell that starts the suite in the background has it ignore Ctrl-C, which tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "mapreroot",

@@ -106,13 +106,13 @@ class Page:
         messages = [
             json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")
         ]
-        asked = {
+        # The browser's own start page may still be loading its parts.
+        return {
             message["params"]["request"]["url"]
             for message in messages
             if message["method"] == "Network.requestWillBeSent"
+            and not message["params"]["documentURL"].startswith("chrome:")
         }
-        # The browser's own start page may still be loading its parts.
-        return {url for url in asked if not url.startswith("chrome:")}
 
 
 @pytest.fixture(scope="module")
