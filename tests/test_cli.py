@@ -1,6 +1,4 @@
-import contextlib
 import gzip
-import io
 import json
 import math
 import os
@@ -9,13 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
-from unittest import mock
 
 import pytest
+from program import run
 
 import mapreroot as mr
-from mapreroot.cli import main
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "data" / "segmentation.uai"
 TRIANGLE = "3 3\n1 2 1\n2 3 1\n1 3 1\n"
@@ -25,19 +21,6 @@ def spawn(*arguments, stdin=None):
     """Run the program as a user does: a process of its own, and all that reaches its stdout."""
     command = [sys.executable, "-m", "mapreroot", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, input=stdin, timeout=300)
-
-
-def run(*arguments):
-    """Run the program in this process, which is faster."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["mapreroot", *map(str, arguments)]),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as end,
-    ):
-        main()
-    return SimpleNamespace(returncode=end.value.code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 @pytest.fixture

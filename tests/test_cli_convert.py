@@ -1,38 +1,20 @@
 """``convert`` to LP and MPS: read back by HiGHS, with names that say what is what."""
 
-import contextlib
 import gzip
-import io
 import json
-import sys
 from pathlib import Path
-from types import SimpleNamespace
-from unittest import mock
 
 import highspy
 import pytest
+from program import run
 
 import mapreroot as mr
-from mapreroot.cli import main
 from mapreroot.relaxations.highs import new_highs
 
 # Labels that no LP file could hold as they are.
 ODD = mr.Model(
     [0.5, 0, -1], [(0, 1), (1, 2), (0, 2)], [-2, 2, 4], 0.25, labels=["a b", "max", "x<1"]
 )
-
-
-def run(*arguments, stdin=b""):
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["mapreroot", *map(str, arguments)]),
-        mock.patch.object(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin))),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as end,
-    ):
-        main()
-    return SimpleNamespace(returncode=end.value.code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 def solved(path: Path) -> tuple[float, dict[str, float]]:

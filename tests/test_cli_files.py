@@ -1,29 +1,12 @@
 """What the program says of files that cannot be read or written, and that nothing is lost."""
 
-import contextlib
-import io
 import os
-import sys
-from types import SimpleNamespace
 from unittest import mock
 
 import pytest
-
-from mapreroot.cli import main
+from program import run
 
 TRIANGLE = "3 3\n1 2 1\n2 3 1\n1 3 1\n"
-
-
-def run(*arguments):
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["mapreroot", *map(str, arguments)]),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as end,
-    ):
-        main()
-    return SimpleNamespace(returncode=end.value.code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 @pytest.fixture

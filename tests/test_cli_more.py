@@ -1,41 +1,24 @@
 """Commands over many models, and what they say when something is missing."""
 
-import contextlib
 import csv
-import io
 import json
 import re
 import sys
 from importlib import metadata
-from types import SimpleNamespace
 from unittest import mock
 
 import pytest
 import typer
+from program import run
 
 import mapreroot as mr
 from mapreroot import generate
-from mapreroot.cli import main
 from mapreroot.cli.app import app
 from mapreroot.cli.doctor import self_check
 from mapreroot.errors import SolverError
 
 TRIANGLE = "3 3\n1 2 1\n2 3 1\n1 3 1\n"
 WRONG = "3 3\n1 2 1\n2 3 x\n1 3 1\n"
-
-
-def run(*arguments, stdin=""):
-    out, err = io.StringIO(), io.StringIO()
-    typed = SimpleNamespace(buffer=io.BytesIO(stdin.encode()))
-    with (
-        mock.patch.object(sys, "argv", ["mapreroot", *map(str, arguments)]),
-        mock.patch.object(sys, "stdin", typed),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as end,
-    ):
-        main()
-    return SimpleNamespace(returncode=end.value.code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 @pytest.fixture
@@ -137,9 +120,9 @@ def test_ctrl_c_says_that_nothing_is_lost(folder, tmp_path):
 
 def test_a_batch_of_a_list_on_stdin(folder, tmp_path):
     arguments = ("batch", "-", "-o", tmp_path / "r.csv", "--workers", 1, "--json")
-    done = run(*arguments, stdin=f"{folder / 'triangle.mc'}\n# no more\n")
+    done = run(*arguments, stdin=f"{folder / 'triangle.mc'}\n# no more\n".encode())
     assert json.loads(done.stdout)["files"] == 1
-    done = run(*arguments, stdin=TRIANGLE)
+    done = run(*arguments, stdin=TRIANGLE.encode())
     assert done.returncode == 2
     assert "<stdin>: names no file" in done.stderr
 
