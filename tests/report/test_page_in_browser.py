@@ -106,12 +106,12 @@ class Page:
         messages = [
             json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")
         ]
-        # The browser's own start page may still be loading its parts.
+        # Pages of the browser itself (chrome:, chrome-untrusted:) may still load their parts.
         return {
             message["params"]["request"]["url"]
             for message in messages
             if message["method"] == "Network.requestWillBeSent"
-            and not message["params"]["documentURL"].startswith("chrome:")
+            and not message["params"]["documentURL"].startswith("chrome")
         }
 
 
