@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mapreroot.errors import SolverError
-from mapreroot.flow import min_cut
+from mapreroot.flow import _pymaxflow, _settled, min_cut
 
 ENGINES = ["pymaxflow", "ortools"]
 capacities = st.one_of(
@@ -55,3 +55,30 @@ def test_bad_capacities_never_reach_an_engine(bad, place):
     numbers[place][0] = bad
     with pytest.raises(SolverError, match="negative or not finite"):
         min_cut(np.array([0]), np.array([1]), *numbers)
+
+
+@pytest.mark.parametrize("heaviest", [0, 3, 10, 40])
+def test_what_terminals_settle_changes_neither_value_nor_side(heaviest):
+    rng = np.random.default_rng(heaviest)
+    n, m = 400, 900
+    tail = rng.integers(0, n, m).astype(np.int32)
+    head = ((tail + rng.integers(1, n, m)) % n).astype(np.int32)
+    capacity = rng.integers(0, 6, m).astype(float)
+    ends = rng.integers(0, heaviest + 1, (2, n)).astype(float)
+    flow, side, _ = _pymaxflow(tail, head, capacity, *ends)  # both take the smallest sink's side
+    value, ours = min_cut(tail, head, capacity, *ends, engine="pymaxflow")
+    assert value == flow
+    assert (ours == side).all()
+    settled, _, (*_, left) = _settled(tail, head, capacity, *ends)
+    assert len(left) == (settled == 0).sum()
+    assert (len(left) < n / 4) == (heaviest == 40)
+
+
+def test_nothing_is_settled_where_integers_would_be_rounded():
+    n = 40
+    hub, others = np.zeros(n, np.int32), np.arange(1, n + 1, dtype=np.int32)
+    ends = np.full((2, n + 1), 2.0**52)
+    ends[1, 1:] = 0
+    settled, paid, (tail, *_) = _settled(hub, others, np.full(n, 2.0**50), *ends)
+    assert not settled.any()
+    assert (paid, len(tail)) == (0.0, n)

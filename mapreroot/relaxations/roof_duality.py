@@ -32,8 +32,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-BITS = 51
-"""Capacities are integers below 2**BITS, held in floats: a cut engine adds them exactly."""
+BITS = 50
+"""Capacities are integers below 2**BITS, held in floats, which add eight of them exactly."""
 
 SPREAD = 2.0**36
 """Weights that differ by more than this factor need room for rounding around every label."""
@@ -121,10 +121,10 @@ def roof_dual(uprooted: UprootedModel, root: int, weak: bool = False) -> RoofDua
 
     Notes
     -----
-    One cut with 2 N vertices and 2 m edges. Capacities are rounded down to integers below 2^51,
-    in units of at most 2^-50 of the largest weight. So the engine's arithmetic is exact, the cut
+    One cut with 2 N vertices and 2 m edges. Capacities are rounded down to integers below 2^50,
+    in units of at most 2^-49 of the largest weight. So the engine's arithmetic is exact, the cut
     found is minimal for these capacities, and the bound, added up from them in integers, holds
-    for the weights given: it exceeds LOC by at most 2^-50 of the largest weight for each edge.
+    for the weights given: it exceeds LOC by at most 2^-49 of the largest weight for each edge.
     Weights that are multiples of the unit lose nothing. (This is so for PyMaxflow; OR-tools,
     where it stands in, rounds again, to 2^-61 of the sum of all capacities.)
 
