@@ -191,6 +191,46 @@ def test_limits_leave_a_valid_bound():
     assert full.value <= some.bound <= none.bound
 
 
+def test_a_long_run_of_the_simplex_method_looks_at_the_limits():
+    model = uproot(torus(12, 12, seed=1))
+    cuts = solve_cycle_lp(model).cuts
+
+    class Impatient(Limits):
+        looks = 0
+
+        def reason(self, nodes=0):
+            self.looks += 1
+            return "time" if self.looks > 50 else None
+
+    lp = CycleLP(model)
+    lp.add(cuts)
+    before = lp.d.copy(), lp.bound()
+    assert lp.solve(Impatient()) == "time"
+    stopped = lp.iterations
+    assert (lp.d == before[0]).all()
+    assert lp.bound() == before[1]
+    assert lp.solve() is None
+    assert 0 < stopped < lp.iterations
+    assert lp.bound() < before[1]
+
+
+def test_a_basis_is_where_it_was_left():
+    model = uproot(torus(12, 12, seed=1))
+    lp = CycleLP(model)
+    value, basis = cutting_planes(lp).value, lp.basis()
+    e = int(np.abs(lp.d - 0.5).argmin())
+    upper = np.ones(model.m)
+    upper[e] = 0.0
+    lp.box(np.zeros(model.m), upper)
+    assert lp.solve() is None
+    lp.box(np.zeros(model.m), np.ones(model.m))
+    before = lp.iterations
+    lp.restart(basis)
+    assert lp.solve() is None
+    assert lp.iterations == before
+    assert lp.bound() == pytest.approx(value, rel=1e-12)
+
+
 def test_starting_from_cuts_takes_one_round():
     model = uproot(torus(8, 8, seed=2))
     first = solve_cycle_lp(model)

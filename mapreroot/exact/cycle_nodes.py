@@ -28,6 +28,8 @@ _ROUNDS = 10
 # Edges tried before a branch at most, tries without a better one before giving up, and tries after
 # which an edge's own history is trusted.
 _CANDIDATES, _LOOKAHEAD, _RELIABLE = 12, 4, 3
+# Simplex steps of a try: what it has not lost by then it hardly loses.
+_PIVOTS = 200
 # Up to this many edges the degeneracy of equal weights does no harm.
 _SMALL_LP = 500
 
@@ -172,6 +174,7 @@ class CycleNodes:
         known = (self.tries[order] >= _RELIABLE).all(axis=1)
         trusted = order[known]
         best_score, best, idle = -1.0, None, 0
+        basis = self.lp.basis()
         for e in np.concatenate([trusted, candidates[~np.isin(candidates, trusted)]]):
             reliable = (self.tries[e] >= _RELIABLE).all()
             if reliable:
@@ -186,7 +189,8 @@ class CycleNodes:
                 value = -np.inf
                 if box is not None:
                     self.lp.box(*box)
-                    if self.lp.solve(limits) is not None:
+                    self.lp.restart(basis)
+                    if self.lp.solve(limits, _PIVOTS) is not None:
                         break
                     value = min(bound, self.lp.bound())
                     self.loss[e, side] += (bound - value) / max(

@@ -40,9 +40,6 @@ SLACK = 1e-6
 PATIENCE = 5
 """Cuts leave when they were slack by more than SLACK so many times in a row."""
 
-SLICE = 0.5
-"""Seconds of simplex iterations between two looks at the limits."""
-
 LARGE, DEVEX = 10_000, 1
 """Beyond LARGE edges approximate edge weights pay: exact ones cost a solve per row of each new
 program."""
@@ -158,7 +155,9 @@ class CycleLP:
         self._age = np.zeros(0, np.int64)
         self._highs = new_highs()
         self._limits = Limits()
-        # A long interior-point run looks at the limits by itself; the simplex goes in slices.
+        # A long run looks at the limits by itself. Stopping it every so often to look would cost
+        # the simplex method what it knows beside its basis: on equal weights, minutes.
+        self._highs.cbSimplexInterrupt += self._look_up
         self._highs.cbIpmInterrupt += self._look_up
         for name, value in (
             ("simplex_scale_strategy", 0),
@@ -179,8 +178,8 @@ class CycleLP:
         _check(self._highs.passModel(lp), "model")
 
     def _look_up(self, event: Any) -> None:
-        if self._limits.reason() is not None:
-            event.interrupt()
+        # HiGHS keeps the last answer, and would break off the next run too.
+        event.interrupt(self._limits.reason() is not None)
 
     def cost(self, c: Floats) -> None:
         """Optimise another objective for a while; `bound` goes on speaking of the model's own."""
@@ -235,17 +234,11 @@ class CycleLP:
             reason = limits.reason()
             if reason:
                 return reason
-            # HiGHS holds Python's signal handlers back, so it comes up for air now and then.
-            slice_ = limits.left() if solver == "ipm" else min(SLICE, limits.left())
-            _check(highs.setOptionValue("time_limit", highs.getRunTime() + slice_), "time limit")
             _check(highs.run(), "run")
             info = highs.getInfo()
             self.iterations += max(0, info.simplex_iteration_count, info.ipm_iteration_count)
             status = highs.getModelStatus()
-            if status not in (
-                highspy.HighsModelStatus.kTimeLimit,
-                highspy.HighsModelStatus.kInterrupt,
-            ):
+            if status != highspy.HighsModelStatus.kInterrupt:
                 break
         enough = pivots is not None and status == highspy.HighsModelStatus.kIterationLimit
         if status != highspy.HighsModelStatus.kOptimal and not enough:
@@ -260,6 +253,15 @@ class CycleLP:
         self.d = np.clip(np.array(solution.col_value), self.lower, self.upper)
         self.y = np.maximum(0.0, -np.array(solution.row_dual))
         return None
+
+    def basis(self) -> Any:
+        """Give the basis that `restart` goes back to, while no cut comes or leaves."""
+        return self._highs.getBasis()
+
+    def restart(self, basis: Any) -> None:
+        """Let the next `solve` begin where another ended."""
+        if len(self.c):
+            _check(self._highs.setBasis(basis), "basis")
 
     def bound(self) -> float:
         """Bound every score in the box, rigorously, by the multipliers (see `dual_bound`)."""
