@@ -50,6 +50,11 @@ def test_random_graph(m: int) -> None:
     assert timed("balance", lambda: balance(model).is_balanced)
     assert timed("scipy, double cover", lambda: scipy_is_balanced(model))
     assert len(timed("balancing_vertices", lambda: balancing_vertices(model))) == m // 2 + 1
+    weights = model.weights.copy()
+    weights[m // 2] *= -1
+    almost = UprootedModel.from_canonical(model.n_vertices, model.edges, weights)
+    print(f"{m} random edges, one sign wrong")
+    assert len(timed("balancing_vertices", lambda: balancing_vertices(almost))) >= 2
     signs = np.random.default_rng(0).choice([-1.0, 1.0], m)
     frustrated = UprootedModel.from_canonical(model.n_vertices, model.edges, signs)
     print(f"{m} random edges, random signs")
