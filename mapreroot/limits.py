@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import signal
 import sys
@@ -70,6 +71,13 @@ class Limits:
         if self.lacks(0):
             return "memory"
         return None
+
+    def extended(self, seconds: float) -> Limits:
+        """Give the same limits, with at least so many seconds from now if any end is set."""
+        twin = copy.copy(self)
+        if self.deadline is not None:
+            twin.deadline = max(self.deadline, time.monotonic() + seconds)
+        return twin
 
     def late(self) -> bool:
         """Whether the time is over, or the user wants an end: not the nodes, nor the memory."""

@@ -83,7 +83,8 @@ class MapResult:
     block_roots : tuple of int
         The vertices at which the blocks were rooted; those that needed search count as -1.
     proof : {"tolerance", "exact"}
-        "exact" when a certificate of the bound was verified in rational arithmetic.
+        "exact" when a certificate of ``bound`` was verified in rational arithmetic. Else a
+        certificate, if there is one, proves a bound that is less good: ``proved_bound``.
     nodes : int
         Search nodes.
     seconds : float
@@ -123,6 +124,11 @@ class MapResult:
     def gap(self) -> float:
         """(bound - score) / max(1, abs(score)), the scale of the ``gap`` asked for."""
         return (self.bound - self.score) / max(1.0, abs(self.score))
+
+    @property
+    def proved_bound(self) -> float | None:
+        """The bound that the certificate proves; None without one."""
+        return None if self.certificate is None else float(self.certificate["bound"])
 
     @cached_property
     def assignment(self) -> dict[Any, int]:
@@ -262,7 +268,8 @@ def solve(
     root : int, optional
         A vertex of M+ (0 is the user's own rooting), for "auto", "maxflow", "tree" and "loc".
     time_limit : float, optional
-        Seconds of wall time, after which the best answer so far is returned.
+        Seconds of wall time, after which the best answer so far is returned. A certificate may
+        take as long again.
     gap : float
         Stop when (bound - score) / max(1, abs(score)) is at most this.
     seed : int
@@ -407,10 +414,9 @@ def _certified(
 ) -> MapResult:
     """Attach a certificate; the proof is exact where it proves as much as was found."""
     slack = result.bound - result.score
-    with interruptible(limits):
-        certificate = prove(
-            model, result.x.tolist(), limits, slack, branch=result.status == "optimal"
-        )
+    branch = result.status == "optimal" or result.stopped is not None
+    with interruptible(limits.extended(limits.elapsed())) as proving:
+        certificate = prove(model, result.x.tolist(), proving, slack, branch)
     checked = verify(model, certificate)
     if not checked:
         raise SolverError(f"the certificate does not hold: {checked.failure}")

@@ -7,7 +7,9 @@ optimum known, that takes about the time of the solve.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -42,6 +44,7 @@ Bits = npt.NDArray[np.int8]
 
 _LARGE = 5000  # variables and edges from which on the first steps work on arrays
 _SMALL = 11  # vertices that are tried out one by one
+_PART = Fraction(999, 1000)  # of a gap that will do: what is written down must fit in, rounded
 _PATIENCE = 20.0  # of the semidefinite bound: here the gap is known to close
 
 _Bounded = tuple[Argument, tuple[int, int]]  # an argument, and the pair to branch on
@@ -66,7 +69,8 @@ def prove(
     slack : float
         A gap, in nats, that needs no closing.
     branch : bool
-        Whether to go on by cases where the relaxations leave a larger gap.
+        Whether to go on by cases where the relaxations leave a larger gap. With a slack the
+        worst case comes first, so that the bound falls for as long as there is time.
 
     Returns
     -------
@@ -83,7 +87,7 @@ def prove(
     wide = _rounded(model) if model.n + model.m > _LARGE else None
     if wide is None:
         scale, graph = ExactGraph.uprooted(model)
-        argument = _Prover(scale, limits, slack, branch).graph(graph.copy(), y)
+        argument = _Prover(scale, limits, slack, branch).proof(graph.copy(), y)
         bound = bound_of(graph, argument)
     else:
         scale, rounded = wide
@@ -123,22 +127,45 @@ def _large(model: Model, graph: WideGraph, y: Sequence[int], prover: _Prover) ->
     if prover.limits.reason() is not None:
         return flow_argument(graph, root)
     if not len(tied):
-        return prover.graph(graph.narrow(), y)
+        return prover.proof(graph.narrow(), y)
     at = np.where(np.arange(graph.n) == root, -1, dual.strong)
     inner, rest = graph.around(root, at), graph.united(root, at)
     if inner is None or rest is None:
-        return prover.graph(graph.narrow(), y)
+        return prover.proof(graph.narrow(), y)
     pairs = np.stack([tied, dual.strong[tied]], axis=1).tolist()
     step = ["fix", root, pairs, flow_argument(inner, root)]
-    return {"by": "steps", "steps": [step], "then": prover.graph(rest.narrow(), y)}
+    return {"by": "steps", "steps": [step], "then": prover.proof(rest.narrow(), y)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Open:
+    """An argument that leaves a gap, to be replaced by cases in its place in the proof."""
+
+    argument: Argument
+    graph: ExactGraph
+    target: Number
+    pair: tuple[int, int]
 
 
 class _Prover:
-    """The scale of the exact graphs, and when to stop."""
+    """The scale of the exact graphs, when to stop, and the gaps that are still open."""
 
     def __init__(self, scale: int, limits: Limits, slack: float, branch: bool) -> None:
         self.scale, self.limits, self.branch = scale, limits, branch
         self.slack = Fraction(slack)  # for each block
+        self.opened = 0
+        self.open: list[tuple[Number, int, _Open]] = []  # the first is to be closed next
+
+    def proof(self, graph: ExactGraph, y: Sequence[int]) -> Argument:
+        """Prove what relaxations prove, then go on by cases while gaps are open; uses graph up."""
+        argument = self.graph(graph, y)
+        while self.open and self.limits.reason() is None:
+            _, _, at = heapq.heappop(self.open)
+            cases = self.cases(at)
+            if self.limits.reason() is None:  # else its cases have but the bounds at hand
+                at.argument.clear()
+                at.argument.update(cases)
+        return argument
 
     def graph(self, graph: ExactGraph, y: Sequence[int]) -> Argument:
         """Reduce, split, and prove each block for the part of y in it; uses the graph up."""
@@ -179,25 +206,42 @@ class _Prover:
     def relaxed(
         self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
     ) -> Argument:
-        """Bound by a relaxation; where that leaves a gap, by cases."""
+        """Bound by a relaxation; where that leaves a gap, it is kept in mind."""
         if self.limits.reason() is not None:  # one flow, LOC, is what there is always time for
             ends, sizes = model.edges.ravel(), np.repeat(np.abs(model.weights), 2)
             return flow_argument(graph, int(names[np.bincount(ends, sizes).argmax()]))
-        enough = max(self.slack, Fraction(model.tolerance))
+        tolerance = Fraction(model.tolerance)
+        argument, least = {"by": "signs"}, graph.signs()
         for method in self.relaxations(model):
-            argument, pair = method(graph, target, model, names)
-            if bound_of(graph, argument) - target <= 2 * self.scale * enough:
+            found, pair = method(graph, target, model, names)
+            bound = bound_of(graph, found)
+            if bound <= least:
+                argument, least = found, bound
+            if least - target <= 2 * self.scale * max(self.slack, tolerance):
                 return argument
-        if not self.branch or self.limits.reason() is not None:
-            return argument
-        u, v = (int(names[end]) for end in pair)
+        if self.branch:
+            # Without a slack all gaps must be closed: the newest first holds fewest graphs.
+            order = target - least if self.slack > tolerance else 0
+            self.opened += 1
+            u, v = int(names[pair[0]]), int(names[pair[1]])
+            heapq.heappush(self.open, (order, -self.opened, _Open(argument, graph, target, (u, v))))
+        return argument
+
+    def cases(self, at: _Open) -> Argument:
+        """Say that two vertices are equal or differ, and bound both."""
+        u, v = at.pair
         cases: Argument = {"by": "cases", "pair": [u, v]}
         for flip, name in ((0, "same"), (1, "differ")):
-            case = graph.copy()
+            case = at.graph.copy()
             case.unite(u, v, flip)
             steps = self.reduced(case)
-            cases[name] = {"by": "steps", "steps": steps, "then": self.block(case, target)}
+            cases[name] = {"by": "steps", "steps": steps, "then": self.block(case, at.target)}
         return cases
+
+    @property
+    def spared(self) -> Fraction:
+        """What a relaxation need not close: nothing where it is all that will be tried."""
+        return self.slack if self.branch else Fraction(0)
 
     def relaxations(self, model: UprootedModel) -> list[Callable[..., _Bounded]]:
         """Say which relaxations to try on a model, as `search` does."""
@@ -209,7 +253,7 @@ class _Prover:
         self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
     ) -> _Bounded:
         """Bound by cycle inequalities; and where they hesitate most about a heavy edge."""
-        lower = float(Fraction(target) / (2 * self.scale))
+        lower = float(Fraction(target) / (2 * self.scale) + _PART * self.spared)
         relaxation = solve_cycle_lp(model, lower=lower, limits=self.limits)
         argument = cycles_argument(Fraction(1, 2 * self.scale), _rows(relaxation, model, names))
         doubt = np.minimum(relaxation.d, 1 - relaxation.d) * np.abs(model.weights)
@@ -221,7 +265,7 @@ class _Prover:
     ) -> _Bounded:
         """Bound by the semidefinite relaxation; and the pair that it decides least."""
         unit = Fraction(1, 2 * self.scale)
-        enough = float((target + Fraction(999, 1000) * graph.step()) * unit)
+        enough = float(target * unit + _PART * max(graph.step() * unit, self.spared))
         found = sdp_bound(model, lower=enough, limits=self.limits, hope=_PATIENCE)
         dual = found.multipliers
         rows = []

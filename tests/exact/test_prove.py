@@ -95,3 +95,32 @@ def test_a_proof_that_closes_the_gap_makes_the_answer_optimal():
     assert solve(model, method="loc").status == "feasible"
     proved = solve(model, method="loc", certify=True)
     assert (proved.status, proved.bound, proved.proof) == ("optimal", proved.score, "exact")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        complete(30, couplings="gaussian", fields="none", seed=7),
+        torus(14, 14, couplings="pm1", fields=0.2, seed=8),
+    ],
+    ids=["K30", "torus"],
+)
+def test_a_search_that_was_stopped_has_its_bound_proved(model):
+    stopped = solve(model, nodes=1, method="exact", certify=True)
+    checked = accepted(model, stopped.x, stopped.certificate)
+    assert stopped.proof == "exact"
+    assert stopped.proved_bound == pytest.approx(stopped.bound, rel=1e-9)
+    assert checked.bound == stopped.proved_bound
+
+
+def test_the_worst_case_is_closed_first():
+    model = complete(20, couplings="gaussian", fields="none", seed=9)
+    x = solve(model).x.tolist()
+    root = accepted(model, x, prove(model, x, branch=False)).bound
+    score = model.score(x)
+    gaps = []
+    for share in (1.0, 0.5, 0.1, 0.0):
+        slack = share * (root - score)
+        gaps.append(accepted(model, x, prove(model, x, slack=slack)).bound - score)
+        assert gaps[-1] <= slack + 1e-8
+    assert gaps == sorted(gaps, reverse=True)
