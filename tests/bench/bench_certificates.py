@@ -4,8 +4,8 @@ python -m pytest tests/bench/bench_certificates.py -m bench -s
 
 Every binary pairwise file of the index is solved without a certificate and with one; that is
 written to JSON, read and checked. CPU seconds: of the solve alone, of what the certificate adds,
-of reading and checking it. LIMIT=300 in the environment gives every solve 300 seconds, ONLY="g05|G1"
-keeps the files with a match in their name.
+of reading and checking it. LIMIT=300 in the environment gives every solve 300 seconds, and
+ONLY="g05|G1" keeps the files with a match in their name.
 """
 
 import csv
