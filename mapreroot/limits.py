@@ -48,7 +48,29 @@ class Limits:
         self.deadline = None if seconds is None else self.start + seconds
         self.nodes = nodes
         self.ceiling = None if memory is None else resident() + memory
-        self.interrupted = False
+        self._interrupted = [False]
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user wants an end."""
+        return self._interrupted[0]
+
+    @interrupted.setter
+    def interrupted(self, value: bool) -> None:
+        self._interrupted[0] = value
+
+    def part(self, share: float) -> Limits:
+        """Make limits that end with these, or when this share of the time left is over.
+
+        Examples
+        --------
+        >>> Limits(seconds=100.0).part(0.3).left() <= 30.0
+        True
+        """
+        limits = copy.copy(self)
+        if self.deadline is not None:
+            limits.deadline = time.monotonic() + share * self.left()
+        return limits
 
     def elapsed(self) -> float:
         """Seconds since the limits were made."""

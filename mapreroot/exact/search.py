@@ -27,7 +27,7 @@ from mapreroot.decomposition import (
 )
 from mapreroot.exact.cycle_nodes import Box, CycleNodes
 from mapreroot.exact.enumeration import enumerate_map
-from mapreroot.exact.local_search import anneal, combine, find, improve
+from mapreroot.exact.local_search import combine, find, improve, refine
 from mapreroot.exact.semidefinite import Multipliers, SdpBound, sdp_bound
 from mapreroot.exact.semidefinite_nodes import (
     carried,
@@ -51,15 +51,18 @@ Ints = NDArray[np.int64]
 _SMALL = 20
 # Up to this size an annealing run takes some hundredths of a second.
 _ANNEALED = 3000
-# Beside a linear program: simplex iterations that pay for one sweep of annealing, how many sweeps
-# are worth a walk, and how hot the walks begin in turn.
-_ITERATIONS, _SWEEPS, _HEATS = 10, 200, (0.4, 0.7, 1.0, 0.5, 0.85)
+# Beside a linear program: simplex iterations that pay for one sweep of annealing, and how many
+# sweeps are worth a look.
+_ITERATIONS, _SWEEPS = 4, 200
 # How much of what is left ten rounds of separation must close: while a semidefinite bound is
 # waiting, and while there is only branching.
 _IMPATIENT, _PATIENT = 0.64, 0.005
-# From so many vertices on the first walk may take this share of the time there is; a vertex or an
-# edge's end takes so many seconds a sweep.
-_LARGE, _SHARE, _SWEEP_SECONDS = 20_000, 0.3, 1e-8
+# Rounds of the first heuristic: smaller models mostly are proved by the first bound.
+_MEDIUM, _ROUNDS, _FIRST = 300, 4, 50
+# Of such dense ones, and from so many vertices on, a proof is out of reach unless the relaxation
+# is tight. Heuristics may then take this share of the time there is, and without a limit they
+# visit about so many vertices and edges' ends in each of some twenty sweeps.
+_LARGE, _SHARE, _VISITS = 20_000, 0.5, 20_000_000
 # Seconds an edge of a minimum cut, which cannot be interrupted.
 _FLOW_SECONDS = 1e-6
 # When a box ties this share of the vertices, a smaller model with its own LP is worth the start.
@@ -184,7 +187,7 @@ def search(
         first = np.zeros(uprooted.n_vertices, np.int8)
     if uprooted.n_vertices > _SMALL:
         given = None if initial is None else first
-        first = find(uprooted, seed, limits, given, *_effort(uprooted, limits))
+        first = find(uprooted, seed, limits.part(_SHARE), given, *_first_effort(uprooted, limits))
     incumbent = _Incumbent(uprooted, first, gap)
     if (reason := limits.reason()) is not None:
         return SearchResult(first, incumbent.rounded(_trivial_bound(uprooted)), reason)
@@ -250,9 +253,8 @@ class _Tree:
 
     def _anneal(self, sweeps: int) -> None:
         self.walks += 1
-        heat = _HEATS[self.walks % len(_HEATS)]
         incumbent, seed = self.incumbent, self.seed + self.walks
-        incumbent.offer(anneal(incumbent.uprooted, seed, self.limits, incumbent.y, sweeps, heat))
+        incumbent.offer(refine(incumbent.uprooted, incumbent.y, seed, self.limits, sweeps))
 
     def _bound(self) -> float:
         there = [self.closed, *(node.bound for node in self.open[:1])]
@@ -288,6 +290,11 @@ class _Tree:
             node.multipliers = carried(node.multipliers, more)
         kernel = node.way.kernel
         N = kernel.n_vertices
+        if kernel.m and self.nodes == 1 and self.incumbent.uprooted.n_vertices < _LARGE:
+            effort = _effort(kernel, self.limits)
+            given = self.incumbent.y[node.way.vertices]
+            y = find(kernel, self.seed, self.limits.part(_SHARE), given, *effort)
+            self.incumbent.offer(node.way.restore(y))
         if kernel.m == 0:
             self.incumbent.offer(node.way.restore(np.zeros(N, np.int8)))
             self.closed = max(self.closed, kernel.constant)
@@ -391,13 +398,21 @@ class _Tree:
                 self._push(child)
 
 
+def _first_effort(uprooted: UprootedModel, limits: Limits) -> tuple[int, int]:
+    """Choose as `_effort` does where reducing M+ takes time, else no more than an ascent."""
+    return _effort(uprooted, limits) if uprooted.n_vertices >= _LARGE else (0, 0)
+
+
 def _effort(uprooted: UprootedModel, limits: Limits) -> tuple[int, int]:
     """Choose the rounds of the first heuristic, and the sweeps of its first walk."""
-    if uprooted.n_vertices < _LARGE:
-        return 2, 100
-    # A walk that is cut short has not cooled down: better a fast one.
-    affordable = _SHARE * limits.left() / (_SWEEP_SECONDS * (uprooted.n_vertices + 2 * uprooted.m))
-    return 1, int(min(100.0, max(5.0, affordable)))
+    n = uprooted.n_vertices
+    if n < _MEDIUM:
+        return 1, _FIRST
+    if n < _LARGE and not is_dense(uprooted):
+        return _ROUNDS, _FIRST
+    sweeps = _VISITS // (n + 2 * uprooted.m)
+    # Rounds double: with a deadline, that ends them.
+    return 1 if limits.deadline is None else 30, min(_FIRST, max(4, sweeps))
 
 
 def _trivial_bound(uprooted: UprootedModel) -> float:

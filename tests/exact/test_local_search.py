@@ -10,15 +10,20 @@ from hypothesis import strategies as st
 from strategies import uprooted_models
 
 from mapreroot.errors import ModelError
-from mapreroot.exact import local_search
 from mapreroot.exact.local_search import (
     anneal,
+    annealing,
+    ascent,
     combine,
     find,
     improve,
+    refine,
+    renormalising,
     round_by_spanning_tree,
     tabu,
 )
+from mapreroot.exact.local_search.annealing import walk
+from mapreroot.exact.local_search.graph import gains, graph_of, greedy, random_state
 from mapreroot.limits import Limits
 from mapreroot.model import UprootedModel
 
@@ -61,8 +66,8 @@ def plain_gain(uprooted, y, v):
 @given(models, st.integers(0, 2**30))
 def test_gains_are_differences_of_scores(uprooted, seed):
     y = np.random.default_rng(seed).integers(0, 2, uprooted.n_vertices).astype(np.int8)
-    graph = local_search._graph(uprooted)
-    gain = local_search._gains(*graph, y)
+    graph = graph_of(uprooted)
+    gain = gains(graph, y)
     plain = [plain_gain(uprooted, y, v) for v in range(uprooted.n_vertices)]
     assert np.allclose(gain, plain)
 
@@ -71,11 +76,11 @@ def test_gains_are_differences_of_scores(uprooted, seed):
 def test_ascent_ends_where_no_flip_gains_and_keeps_its_gains_up_to_date(uprooted, seed):
     y = np.random.default_rng(seed).integers(0, 2, uprooted.n_vertices).astype(np.int8)
     before = uprooted.score(y)
-    graph = local_search._graph(uprooted)
-    gain = local_search._gains(*graph, y)
-    local_search._ascend(*graph, local_search._slack(graph.start, graph.weight), y, gain)
+    graph = graph_of(uprooted)
+    gain = gains(graph, y)
+    ascent.ascend(graph, y, gain)
     assert uprooted.score(y) >= before
-    assert np.allclose(gain, local_search._gains(*graph, y))
+    assert np.allclose(gain, gains(graph, y))
     assert gain.max() <= 1e-9
 
 
@@ -100,15 +105,14 @@ def plain_chain(uprooted, y, seed):
 def test_one_chain_reaches_what_its_plain_twin_reaches(seed, n):
     uprooted = random_model(seed, n, 0.5)
     y = np.random.default_rng(seed).integers(0, 2, n).astype(np.int8)
-    graph = local_search._graph(uprooted)
-    slack = local_search._slack(graph.start, graph.weight)
+    graph = graph_of(uprooted)
     first = seed % n
     dirty = np.zeros(n, np.bool_)
     dirty[first] = True
     expected = plain_chain(uprooted, y, first)
     # Work for this one chain only: its changes make others dirty.
     work = 1
-    local_search._chains(*graph, slack, y, local_search._gains(*graph, y), first, work, dirty)
+    ascent._chains(graph, y, gains(graph, y), first, work, dirty)
     assert uprooted.score(y) == pytest.approx(expected)
 
 
@@ -154,7 +158,8 @@ def test_no_time_still_gives_an_assignment(search):
 def test_annealing_frees_itself_where_ascent_is_caught():
     uprooted = torus(20, 5)
     start = improve(uprooted, np.zeros(400, np.int8))
-    assert uprooted.score(anneal(uprooted, sweeps=400)) > uprooted.score(start)
+    walks = [anneal(uprooted, seed, sweeps=400) for seed in range(5)]
+    assert max(map(uprooted.score, walks)) > uprooted.score(start)
 
 
 @given(models, st.integers(0, 2**30))
@@ -221,3 +226,112 @@ def test_a_combination_takes_the_better_of_each_part():
         best += max(-(ab + ac) / 2, -(ab + bc) / 2)
     uprooted = UprootedModel(160, edges, weights)
     assert uprooted.score(combine(uprooted, y, z)) == pytest.approx(best)
+
+
+@given(models, st.integers(0, 2**30))
+def test_a_walk_ends_where_no_flip_gains(uprooted, seed):
+    graph = graph_of(uprooted)
+    y = np.random.default_rng(seed).integers(0, 2, uprooted.n_vertices).astype(np.int8)
+    before = y.copy()
+    z = walk(graph, y, 20, 1.0, random_state(seed), Limits())
+    assert (y == before).all()
+    assert gains(graph, z).max() <= 1e-9
+
+
+def test_cold_walks_accept_no_loss_and_hot_ones_do():
+    # A pair of attractive edges in a row: the middle loses 2 by a flip, the ends 1.
+    graph = graph_of(UprootedModel(3, [(0, 1), (1, 2)], [2.0, 2.0]))
+    state = random_state(0)
+    spin = np.ones(3, np.int8)
+    flips = 0
+    scale = np.ones(3)
+    for _ in range(4000):
+        field = np.array([1.0, 2.0, 1.0]) * spin[0]
+        before = spin.copy()
+        annealing._sweep(graph, spin, field, scale, np.array([0.5]), annealing._EXPONENTIAL, state)
+        assert np.allclose(-spin * field, gains(graph, (spin > 0).astype(np.int8)))
+        flips += int(spin[0] != before[0])
+        spin[:] = 1
+    # The first vertex's flip loses 1 at temperature 1/2.
+    assert flips / 4000 == pytest.approx(math.exp(-2), abs=0.02)
+    annealing._sweep(graph, spin, field, scale, np.full(99, 0.01), annealing._EXPONENTIAL, state)
+    assert (spin == 1).all()
+
+
+@given(models)
+def test_the_greedy_start_follows_what_is_set(uprooted):
+    y = greedy(graph_of(uprooted))
+    for v in range(uprooted.n_vertices):
+        before = [
+            (W if y[i] else -W)
+            for (i, j), W in zip(uprooted.edges.tolist(), uprooted.weights, strict=True)
+            if j == v
+        ]
+        assert y[v] == (sum(before) > 1e-12) or abs(sum(before)) <= 1e-12
+
+
+@given(uprooted_models(max_vertices=9), st.integers(1, 5), st.integers(0, 2**30))
+def test_a_contracted_model_holds_all_that_it_is_made_from(uprooted, count, seed):
+    rng = np.random.default_rng(seed)
+    ys = list(rng.integers(0, 2, (count, uprooted.n_vertices)).astype(np.int8))
+    small, cluster = renormalising._contracted(uprooted, graph_of(uprooted), ys)
+    # Twin: parts connected by edges whose relation is the same in all.
+    part = list(range(uprooted.n_vertices))
+    for _ in part:
+        for i, j in uprooted.edges.tolist():
+            if len({int(y[i] ^ y[j]) for y in ys}) == 1:
+                part[i] = part[j] = min(part[i], part[j])
+    assert len(set(part)) == small.n_vertices == len(set(cluster.tolist()))
+    assert all((part[i] == part[j]) == (cluster[i] == cluster[j]) for i, j in uprooted.edges)
+    first = [int(np.flatnonzero(cluster == c)[0]) for c in range(small.n_vertices)]
+    constant = uprooted.score(ys[0]) - small.score(np.zeros(small.n_vertices))
+    for y in ys:
+        c = (y ^ ys[0])[first]
+        differ = (ys[0] ^ c[cluster] ^ y).astype(bool)
+        # The assignment comes back, up to flips of whole components.
+        assert all(differ[i] == differ[j] for i, j in uprooted.edges)
+        assert small.score(c) + constant == pytest.approx(uprooted.score(y))
+
+
+@given(uprooted_models(max_vertices=12), st.integers(1, 9), st.integers(0, 2**30))
+def test_a_merger_is_as_good_as_each(uprooted, count, seed):
+    rng = np.random.default_rng(seed)
+    ys = list(rng.integers(0, 2, (count, uprooted.n_vertices)).astype(np.int8))
+    copies = [y.copy() for y in ys]
+    merged = renormalising.merge(uprooted, graph_of(uprooted), ys, random_state(seed), Limits())
+    assert uprooted.score(merged) >= max(uprooted.score(y) for y in ys)
+    assert all((y == copy).all() for y, copy in zip(ys, copies, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_merging_beats_one_long_walk_on_a_torus(seed):
+    uprooted = torus(40, seed)
+    found = uprooted.score(find(uprooted, seed, rounds=1, sweeps=60))
+    assert found > uprooted.score(anneal(uprooted, seed, sweeps=400))
+
+
+def test_refining_is_never_worse_and_fixed_by_its_seed():
+    uprooted = torus(12, 3)
+    y = find(uprooted, rounds=1, sweeps=4)
+    better = refine(uprooted, y, 5, Limits(), 80)
+    assert uprooted.score(better) >= uprooted.score(y)
+    assert (better == refine(uprooted, y, 5, Limits(), 80)).all()
+
+
+@pytest.mark.parametrize("search", [anneal, tabu, find])
+def test_the_order_of_the_edges_does_not_matter(search):
+    uprooted = torus(10, 4)
+    order = np.random.default_rng(0).permutation(uprooted.m)
+    other = UprootedModel(100, uprooted.edges[order][:, ::-1], uprooted.weights[order])
+    assert (search(uprooted, seed=2) == search(other, seed=2)).all()
+
+
+def test_weights_of_all_sizes_freeze_together():
+    # Half of the weights are a thousand times smaller: their share is found as well.
+    rng = np.random.default_rng(1)
+    large = torus(16, 1)
+    edges = np.concatenate([large.edges, large.edges + 256])
+    weights = np.concatenate([large.weights, 1e-3 * rng.choice([-2.0, 2.0], large.m)])
+    found = anneal(UprootedModel(512, edges, weights), sweeps=400)
+    small = UprootedModel(256, large.edges, weights[large.m :])
+    assert small.score(found[256:]) >= 0.98 * small.score(find(small))

@@ -1,0 +1,14 @@
+"""Good assignments fast: ascent, annealing, tabu search, renormalisation, rounding.
+
+Everything here maximises phi(y) = c - 1/2 sum W_ij [y_i != y_j] of an `UprootedModel` and proves
+nothing.
+"""
+
+from mapreroot.exact.local_search.annealing import anneal
+from mapreroot.exact.local_search.ascent import improve
+from mapreroot.exact.local_search.combining import combine
+from mapreroot.exact.local_search.finding import find, refine
+from mapreroot.exact.local_search.rounding import round_by_spanning_tree
+from mapreroot.exact.local_search.tabu import tabu
+
+__all__ = ["anneal", "combine", "find", "improve", "refine", "round_by_spanning_tree", "tabu"]
