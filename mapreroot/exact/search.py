@@ -27,6 +27,7 @@ from mapreroot.decomposition import (
 )
 from mapreroot.exact.cycle_nodes import Box, CycleNodes
 from mapreroot.exact.enumeration import enumerate_map
+from mapreroot.exact.incumbent import Incumbent
 from mapreroot.exact.local_search import combine, find, improve, refine
 from mapreroot.exact.semidefinite import Multipliers, SdpBound, sdp_bound
 from mapreroot.exact.semidefinite_nodes import (
@@ -36,9 +37,9 @@ from mapreroot.exact.semidefinite_nodes import (
     is_half_dense,
     splitting_pair,
 )
+from mapreroot.exact.windows import Windows
 from mapreroot.limits import Limits, StopReason
 from mapreroot.model import Solution, UprootedModel
-from mapreroot.relaxations.cycles import round_down, score_step
 from mapreroot.relaxations.kernel import reduce_fully
 from mapreroot.relaxations.tri import BYTES_PER_EDGE
 
@@ -54,6 +55,10 @@ _ANNEALED = 3000
 # Beside a linear program: simplex iterations that pay for one sweep of annealing, and how many
 # sweeps are worth a look.
 _ITERATIONS, _SWEEPS = 4, 200
+# In larger models with so many edges a vertex at most, windows are looked at instead: their share
+# of simplex iterations, and their share where scores have a common unit, so that the assignments
+# that the linear program suggests are poor to its end.
+_SPARSE, _BESIDE, _BESIDE_UNIT = 4, 0.5, 3.0
 # How much of what is left ten rounds of separation must close: while a semidefinite bound is
 # waiting, and while there is only branching.
 _IMPATIENT, _PATIENT = 0.64, 0.005
@@ -92,41 +97,6 @@ class _Node:
     multipliers: Multipliers | None = field(compare=False, default=None)
     relaxation: CycleNodes | None = field(compare=False, default=None)
     box: Box | None = field(compare=False, default=None)
-
-
-class _Incumbent:
-    """The best assignment so far, and which bounds it makes superfluous."""
-
-    def __init__(self, uprooted: UprootedModel, y: Bits, gap: float) -> None:
-        self.uprooted = uprooted
-        self.y, self.score = y, uprooted.score(y)
-        self.step = score_step(uprooted)
-        self.slack = gap + uprooted.tolerance
-        # Sums of the weights, in whatever order, are right up to this.
-        size = abs(uprooted.constant) + float(np.abs(uprooted.weights).sum())
-        self.rounding = 1e-6 * self.step + 1e-15 * size if self.step else 0.0
-
-    def offer(self, y: Bits) -> None:
-        score = self.uprooted.score(y)
-        if score > self.score:
-            self.y, self.score = y, score
-
-    def rounded(self, bound: float) -> float:
-        """Lower a bound to a score that can occur."""
-        lowered = round_down(bound + self.rounding, self.uprooted.constant, self.step)
-        return max(self.score, lowered)
-
-    def closes(self, bound: float) -> bool:
-        """Whether nothing under this bound is worth a look."""
-        return self.rounded(bound) <= self.score + self.slack
-
-    def excludes(self, bound: float) -> bool:
-        """Whether nothing under this bound scores more than the incumbent, slack or not."""
-        return self.rounded(bound) <= self.score
-
-    def enough(self) -> float:
-        """Give a bound that closes a node, nearly the largest."""
-        return self.score + max(self.slack, self.step - 2 * self.rounding)
 
 
 def search(
@@ -188,7 +158,7 @@ def search(
     if uprooted.n_vertices > _SMALL:
         given = None if initial is None else first
         first = find(uprooted, seed, limits.part(_SHARE), given, *_first_effort(uprooted, limits))
-    incumbent = _Incumbent(uprooted, first, gap)
+    incumbent = Incumbent(uprooted, first, gap)
     if (reason := limits.reason()) is not None:
         return SearchResult(first, incumbent.rounded(_trivial_bound(uprooted)), reason)
     return _Tree(incumbent, limits, seed, on_progress).run()
@@ -199,7 +169,7 @@ class _Tree:
 
     def __init__(
         self,
-        incumbent: _Incumbent,
+        incumbent: Incumbent,
         limits: Limits,
         seed: int,
         on_progress: Callable[[float, float, int], None] | None,
@@ -213,6 +183,9 @@ class _Tree:
         self.count = itertools.count()
         self.nodes = 0
         self.walks = 0
+        n, m = incumbent.uprooted.n_vertices, incumbent.uprooted.m
+        sparse = n > _ANNEALED and m <= _SPARSE * n
+        self.windows = Windows(incumbent.uprooted, seed) if sparse else None
         self.closed = -np.inf  # the largest bound of a node that was closed
         self.branched = False
         self.semidefinite = False  # which bound the tree is built on
@@ -245,11 +218,20 @@ class _Tree:
             self._anneal(500)
 
     def _look_beside(self, relaxation: CycleNodes) -> None:
-        """Anneal as long as the linear program's work since the last time makes it cheap."""
+        """Look for a better assignment while that is cheap beside the linear program's work."""
+        if self.windows is not None:
+            self._look_through(self.windows, relaxation.lp.iterations)
+            return
         sweeps = (relaxation.lp.iterations - relaxation.counted) // _ITERATIONS
         if sweeps >= _SWEEPS:
             relaxation.counted = relaxation.lp.iterations
             self._anneal(sweeps)
+
+    def _look_through(self, windows: Windows, iterations: int) -> None:
+        incumbent, limits = self.incumbent, self.limits
+        enough = iterations * (_BESIDE_UNIT if incumbent.step else _BESIDE)
+        while windows.work < enough and limits.reason() is None:
+            incumbent.offer(windows.improve(incumbent.y, limits))
 
     def _anneal(self, sweeps: int) -> None:
         self.walks += 1
