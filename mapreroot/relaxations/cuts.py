@@ -63,6 +63,15 @@ class Cuts:
         """Right sides |F| - 1, shape (k,)."""
         return np.asarray(np.bincount(self.row, self.odd, len(self)) - 1.0, np.float64)
 
+    @property
+    def name(self) -> npt.NDArray[np.uint64]:
+        """A number that a cut shares with its equals, wherever the cycle begins, shape (k,)."""
+        mixed = (2 * self.edge + self.odd + 1).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+        return np.asarray(sums[self.start[1:]] - sums[self.start[:-1]], np.uint64)
+
     def violation(self, d: Floats) -> Floats:
         """How much each inequality is exceeded at d (negative: slack), shape (k,)."""
         return np.bincount(self.row, self.sign * d[self.edge], len(self)) - self.rhs

@@ -24,6 +24,7 @@ __all__ = [
     "View",
     "adjacency",
     "contract",
+    "from_cuts",
     "from_edges",
     "from_vertices",
     "spread",
@@ -259,7 +260,7 @@ def from_vertices(
             search.total[c] = np.inf
             steps = _trace(view, c, point, search, pool)
             if steps > 0:
-                _collect(point, steps, search, pool)
+                _collect(point, steps, VIOLATION, search, pool)
 
 
 @nb.njit(cache=True)
@@ -276,7 +277,46 @@ def from_edges(
             continue
         steps = _integral_path(v, u, point, view.forest.parity, search, pool, np.int64(1))
         if steps > 0:
-            _collect(point, steps, search, pool)
+            _collect(point, steps, VIOLATION, search, pool)
+
+
+@nb.njit(cache=True)
+def from_cuts(
+    start: Ints,
+    edge: Ints,
+    odd: Flags,
+    forest: Forest,
+    joined: Point,
+    point: Point,
+    least: float,
+    search: Search,
+    pool: Pool,
+) -> None:
+    """Close the gaps of cycles through the components of ``forest``, and split them at chords.
+
+    Consecutive edges of a cut meet in a component; a path of edges integral in ``joined`` leads
+    from the end of one to the beginning of the next.
+    """
+    ends, component = point.ends, forest.component
+    for r in range(len(start) - 1):
+        low, k = start[r], start[r + 1] - start[r]
+        steps = np.int64(0)  # a literal 0 would have _integral_path compiled twice
+        for t in range(k):
+            e, after, before = edge[low + t], edge[low + (t + 1) % k], edge[low + (t + k - 1) % k]
+            tail, head = ends[0, e], ends[1, e]
+            a, b = component[ends[0, before]], component[ends[1, before]]
+            c = component[tail]
+            if c != a and c != b:
+                tail, head = head, tail
+            c = component[head]
+            to = ends[0, after] if component[ends[0, after]] == c else ends[1, after]
+            search.walk[steps, 0], search.walk[steps, 1] = tail, e
+            search.walk[steps, 2] = np.int64(odd[low + t])
+            steps = _integral_path(head, to, joined, forest.parity, search, pool, steps + 1)
+            if steps == 0:
+                break
+        if steps > 0:
+            _collect(point, steps, least, search, pool)
 
 
 @_inner
@@ -520,8 +560,8 @@ def _edge_between(graph: Graph, u: int, v: int) -> int:
 
 
 @_inner
-def _collect(point: Point, steps: int, search: Search, pool: Pool) -> None:
-    """Split an odd closed walk at chords and keep what is violated and chordless.
+def _collect(point: Point, steps: int, least: float, search: Search, pool: Pool) -> None:
+    """Split an odd closed walk at chords and keep what is chordless and violated by ``least``.
 
     The violations of the two parts of a cycle sum to its own, so one of them is at least half.
     """
@@ -547,8 +587,8 @@ def _collect(point: Point, steps: int, search: Search, pool: Pool) -> None:
             inside = search.reach[j] - search.reach[i]
             part1 = 1.0 - inside - (1.0 - d[e] if odd else d[e])
             part2 = excess - part1
-        if e < 0 or max(part1, part2) <= VIOLATION:
-            if excess > VIOLATION:
+        if e < 0 or max(part1, part2) <= least:
+            if excess > least:
                 _keep(cycles, low, k, pool)
             high = low
             continue
@@ -556,7 +596,7 @@ def _collect(point: Point, steps: int, search: Search, pool: Pool) -> None:
             for c in range(3):
                 walk[t, c] = cycles[low + t, c]
         high = low
-        if part1 > VIOLATION:
+        if part1 > least:
             for t in range(i, j):
                 for c in range(3):
                     cycles[high, c] = walk[t, c]
@@ -564,7 +604,7 @@ def _collect(point: Point, steps: int, search: Search, pool: Pool) -> None:
             cycles[high, 0], cycles[high, 1], cycles[high, 2] = walk[j, 0], e, odd
             cycles[high + 1, 0] = j - i + 1
             high += 2
-        if part2 > VIOLATION:
+        if part2 > least:
             for t in range(j, k + i):
                 for c in range(3):
                     cycles[high, c] = walk[t if t < k else t - k, c]

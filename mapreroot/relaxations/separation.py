@@ -31,14 +31,19 @@ from mapreroot.relaxations.odd_cycles import (
     View,
     adjacency,
     contract,
+    from_cuts,
     from_edges,
     from_vertices,
     spread,
     triangle_excess,
     triangles,
 )
+from mapreroot.relaxations.shrinking import Shrunk
 
 __all__ = ["Separator"]
+
+TIGHT, SPLIT = 1e-6, 6
+"""Lifted cuts are kept up to this slack, and up to so many times what there was to lift."""
 
 MANY = 1_000_000
 """Of more violated triangles than this only so many, the most violated, are compared."""
@@ -159,17 +164,8 @@ class Separator:
         O(k (m' + N') log N') for the N' components joined by m' fractional edges, k of them
         tried.
         """
-        n, m = self.n, self.m
-        room = 40 * wanted + 16 * n + 64
-        pool = Pool(
-            start=np.zeros(4 * wanted + 65, np.int64),
-            edge=np.zeros(room, np.int64),
-            odd=np.zeros(room, np.bool_),
-            table=np.zeros(1 << (16 * wanted + 256).bit_length(), np.uint64),
-            uses=np.zeros(m, np.int64),
-            most=wanted + 1 if per_edge is None else per_edge,
-            size=np.array([0, self._stamp]),
-        )
+        most = wanted + 1 if per_edge is None else per_edge
+        pool = self._pool(4 * wanted, 40 * wanted + 16 * self.n + 64, most)
         point = Point(self.graph, self.ends, d)
         forest, n_components = contract(self.graph, d)
         u, v = self.ends
@@ -181,7 +177,7 @@ class Separator:
         inner = np.flatnonzero((a == b) & (length > VIOLATION))
         if len(inner):
             order = inner[np.argsort(-length[inner], kind="stable")]
-            whole = View(self.graph, self._points, d, np.zeros(m, np.int64))
+            whole = View(self.graph, self._points, d, np.zeros(self.m, np.int64))
             # Without a penalty a search would walk through all of a component.
             short = max(penalty, 1e-3)
             from_vertices(whole, point, u[order], short, each, wanted, self._search, pool)
@@ -190,6 +186,41 @@ class Separator:
         degree = np.diff(quotient.graph.start)
         sources = np.argsort(-degree, kind="stable")[: np.count_nonzero(degree)]
         from_vertices(quotient, point, sources, 0.0, each, wanted, self._search, pool)
+        return self._found(pool)
+
+    def lifted(self, shrunk: Shrunk, cuts: Cuts, d: Floats) -> Cuts:
+        """Lift cycle inequalities of a model shrunk from this graph's, and split them at chords.
+
+        Parameters
+        ----------
+        shrunk : Shrunk
+        cuts : Cuts
+            Of ``shrunk.model``.
+        d : ndarray, shape (m,)
+            An optimum of that model, extended: the cuts that its bound needs are tight there, and
+            where a cycle has a chord both parts are tight, and say more.
+        """
+        long = shrunk.stretch(cuts)
+        wanted = SPLIT * len(long)
+        pool = self._pool(wanted, SPLIT * len(long.edge) + self.n, wanted)
+        joined = Point(self.graph, self.ends, shrunk.joined)
+        point = Point(self.graph, self.ends, d)
+        edge, odd = np.ascontiguousarray(long.edge), np.ascontiguousarray(long.odd)
+        from_cuts(long.start, edge, odd, shrunk.forest, joined, point, -TIGHT, self._search, pool)
+        return self._found(pool)
+
+    def _pool(self, wanted: int, room: int, most: int) -> Pool:
+        return Pool(
+            start=np.zeros(wanted + 65, np.int64),
+            edge=np.zeros(room, np.int64),
+            odd=np.zeros(room, np.bool_),
+            table=np.zeros(1 << (4 * wanted + 256).bit_length(), np.uint64),
+            uses=np.zeros(self.m, np.int64),
+            most=most,
+            size=np.array([0, self._stamp]),
+        )
+
+    def _found(self, pool: Pool) -> Cuts:
         self._stamp = pool.size[1]
         k = pool.size[0]
         size = pool.start[k]
