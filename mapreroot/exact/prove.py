@@ -8,6 +8,7 @@ optimum known, that takes about the time of the solve.
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,10 +29,11 @@ from mapreroot.certificates.make import (
 from mapreroot.certificates.verify import bound_of, model_score
 from mapreroot.decomposition import Step, blocks, reduce
 from mapreroot.exact.rooted import balanced_rooting
-from mapreroot.exact.semidefinite import sdp_bound
+from mapreroot.exact.semidefinite import Multipliers, sdp_bound
 from mapreroot.exact.semidefinite_nodes import is_dense, is_half_dense, splitting_pair
 from mapreroot.limits import Limits
 from mapreroot.model import Model, UprootedModel
+from mapreroot.relaxations.cuts import Cuts
 from mapreroot.relaxations.cycles import CycleRelaxation, solve_cycle_lp
 from mapreroot.relaxations.roof_duality import SPREAD, best_loc_root, roof_dual
 from mapreroot.rerooting import uproot
@@ -47,7 +49,8 @@ _SMALL = 11  # vertices that are tried out one by one
 _PART = Fraction(999, 1000)  # of a gap that will do: what is written down must fit in, rounded
 _PATIENCE = 20.0  # of the semidefinite bound: here the gap is known to close
 
-_Bounded = tuple[Argument, tuple[int, int]]  # an argument, and the pair to branch on
+_Dual = tuple[Multipliers, Ints]  # semidefinite multipliers, and the vertices they are of
+_Bounded = tuple[Argument, tuple[int, int], _Dual | None]  # with the pair to branch on
 
 
 def prove(
@@ -137,6 +140,75 @@ def _large(model: Model, graph: WideGraph, y: Sequence[int], prover: _Prover) ->
     return {"by": "steps", "steps": [step], "then": prover.proof(rest.narrow(), y)}
 
 
+class _Heritage:
+    """What a case takes over from the relaxation it came from, and who was united since."""
+
+    def __init__(self, argument: Argument, dual: _Dual | None) -> None:
+        self.rows: list[list[Any]] = argument["rows"] if argument["by"] == "cycles" else []
+        self.dual = dual
+        self.home: dict[int, tuple[int, int]] = {}
+
+    def unite(self, steps: list[list[Any]]) -> None:
+        """Take note of the vertices that steps unite."""
+        for kind, *step in steps:
+            if kind == "tie":
+                self.home[step[0]] = (step[1], step[2])
+            elif kind == "fix":
+                self.home |= {u: (step[0], a) for u, a in step[1]}
+
+    def follow(self, u: int) -> tuple[int, int]:
+        """Say with whom a vertex is united now, and whether as its opposite."""
+        flip = 0
+        while u in self.home:
+            u, more = self.home[u]
+            flip ^= more
+        return u, flip
+
+    def multipliers(self, names: Ints) -> Multipliers | None:
+        """Carry the semidefinite multipliers over: any give a true bound."""
+        if self.dual is None:
+            return None
+        multipliers, before = self.dual
+        local = {name: k for k, name in enumerate(names.tolist())}
+        ends = [self.follow(u) for u in before.tolist()]
+        image = np.array([local.get(u, -1) for u, _ in ends], dtype=np.int64)
+        flipped = np.array([flip == 1 for _, flip in ends], dtype=np.bool_)
+        return multipliers.contract(image, flipped, len(names))
+
+    def cuts(self, model: UprootedModel, names: Ints) -> Cuts:
+        """Give the cycles that are still cycles of the model, with their odd sets as they are now.
+
+        An edge between two that are united is no more, one to an opposite changes sides.
+        """
+        local = {name: k for k, name in enumerate(names.tolist())}
+        numbers = {(u, v): e for e, (u, v) in enumerate(model.edges.tolist())}
+        edges: list[int] = []
+        odds: list[bool] = []
+        start = [0]
+        for _, cycle, odd in self.rows:
+            ends = [self.follow(u) for u in cycle]
+            kept: list[tuple[int, bool]] = []
+            chosen = set(odd)
+            for k, ((u, flip), (v, other)) in enumerate(itertools.pairwise([*ends, ends[0]])):
+                inside = (k in chosen) ^ (flip != other)
+                a, b = local.get(u, -1), local.get(v, -1)
+                if u != v:
+                    kept.append((numbers.get((min(a, b), max(a, b)), -1), inside))
+                elif inside:  # it holds of all points
+                    break
+            else:
+                at = {u for u, _ in ends}
+                if len(at) == len(kept) > 2 and all(e >= 0 for e, _ in kept):
+                    edges += [e for e, _ in kept]
+                    odds += [inside for _, inside in kept]
+                    start.append(len(edges))
+        return Cuts(
+            np.array(start, dtype=np.int64),
+            np.array(edges, dtype=np.int64),
+            np.array(odds, dtype=np.bool_),
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class _Open:
     """An argument that leaves a gap, to be replaced by cases in its place in the proof."""
@@ -145,6 +217,7 @@ class _Open:
     graph: ExactGraph
     target: Number
     pair: tuple[int, int]
+    dual: _Dual | None
 
 
 class _Prover:
@@ -187,7 +260,9 @@ class _Prover:
             then = {"by": "parts", "parts": pieces}
         return {"by": "steps", "steps": steps, "then": then}
 
-    def block(self, graph: ExactGraph, target: Number) -> Argument:
+    def block(
+        self, graph: ExactGraph, target: Number, heritage: _Heritage | None = None
+    ) -> Argument:
         """Prove that nothing exceeds the target, if the limits let it; uses the graph up."""
         model, names = self.floats(graph)
         if model.n_vertices == 0:
@@ -200,12 +275,15 @@ class _Prover:
         steps = self.fixed(graph, model, names)
         if steps:
             steps += self.reduced(graph)
-            return {"by": "steps", "steps": steps, "then": self.block(graph, target)}
-        return self.relaxed(graph, target, model, names)
+            if heritage is not None:
+                heritage.unite(steps)
+            return {"by": "steps", "steps": steps, "then": self.block(graph, target, heritage)}
+        return self.relaxed(graph, target, model, names, heritage)
 
     def relaxed(
-        self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
-    ) -> Argument:
+        self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints,
+        heritage: _Heritage | None,
+    ) -> Argument:  # fmt: skip
         """Bound by a relaxation; where that leaves a gap, it is kept in mind."""
         if self.limits.reason() is not None:  # one flow, LOC, is what there is always time for
             ends, sizes = model.edges.ravel(), np.repeat(np.abs(model.weights), 2)
@@ -213,7 +291,7 @@ class _Prover:
         tolerance = Fraction(model.tolerance)
         argument, least = {"by": "signs"}, graph.signs()
         for method in self.relaxations(model):
-            found, pair = method(graph, target, model, names)
+            found, pair, dual = method(graph, target, model, names, heritage)
             bound = bound_of(graph, found)
             if bound <= least:
                 argument, least = found, bound
@@ -224,7 +302,8 @@ class _Prover:
             order = target - least if self.slack > tolerance else 0
             self.opened += 1
             u, v = int(names[pair[0]]), int(names[pair[1]])
-            heapq.heappush(self.open, (order, -self.opened, _Open(argument, graph, target, (u, v))))
+            at = _Open(argument, graph, target, (u, v), dual)
+            heapq.heappush(self.open, (order, -self.opened, at))
         return argument
 
     def cases(self, at: _Open) -> Argument:
@@ -235,7 +314,10 @@ class _Prover:
             case = at.graph.copy()
             case.unite(u, v, flip)
             steps = self.reduced(case)
-            cases[name] = {"by": "steps", "steps": steps, "then": self.block(case, at.target)}
+            heritage = _Heritage(at.argument, at.dual)
+            heritage.unite([["tie", u, v, flip], *steps])
+            then = self.block(case, at.target, heritage)
+            cases[name] = {"by": "steps", "steps": steps, "then": then}
         return cases
 
     @property
@@ -250,23 +332,27 @@ class _Prover:
         return [self.semidefinite] if is_dense(model) else [self.cycles, self.semidefinite]
 
     def cycles(
-        self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
-    ) -> _Bounded:
+        self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints,
+        heritage: _Heritage | None,
+    ) -> _Bounded:  # fmt: skip
         """Bound by cycle inequalities; and where they hesitate most about a heavy edge."""
         lower = float(Fraction(target) / (2 * self.scale) + _PART * self.spared)
-        relaxation = solve_cycle_lp(model, lower=lower, limits=self.limits)
+        cuts = None if heritage is None else heritage.cuts(model, names)
+        relaxation = solve_cycle_lp(model, lower=lower, limits=self.limits, cuts=cuts)
         argument = cycles_argument(Fraction(1, 2 * self.scale), _rows(relaxation, model, names))
         doubt = np.minimum(relaxation.d, 1 - relaxation.d) * np.abs(model.weights)
         u, v = model.edges[int(doubt.argmax())].tolist()
-        return argument, (u, v)
+        return argument, (u, v), None
 
     def semidefinite(
-        self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints
-    ) -> _Bounded:
+        self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints,
+        heritage: _Heritage | None,
+    ) -> _Bounded:  # fmt: skip
         """Bound by the semidefinite relaxation; and the pair that it decides least."""
         unit = Fraction(1, 2 * self.scale)
         enough = float(target * unit + _PART * max(graph.step() * unit, self.spared))
-        found = sdp_bound(model, lower=enough, limits=self.limits, hope=_PATIENCE)
+        start = None if heritage is None else heritage.multipliers(names)
+        found = sdp_bound(model, enough, self.limits, start, hope=_PATIENCE)
         dual = found.multipliers
         rows = []
         for y, codes in zip(dual.weights.tolist(), dual.rows.tolist(), strict=True):
@@ -277,9 +363,8 @@ class _Prover:
         ends, double = model.edges.ravel(), np.repeat(model.weights, 2)
         degree = np.bincount(ends, double, minlength=model.n_vertices)
         shift = dual.shift + degree / 8
-        return semidefinite_argument(graph, names.tolist(), unit, rows, shift), splitting_pair(
-            found.X
-        )
+        argument = semidefinite_argument(graph, names.tolist(), unit, rows, shift)
+        return argument, splitting_pair(found.X), (dual, names)
 
     def floats(self, graph: ExactGraph) -> tuple[UprootedModel, Ints]:
         """Give the vertices that have edges as a model in floats, and their names."""

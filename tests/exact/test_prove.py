@@ -1,4 +1,5 @@
 import json
+from functools import partial
 
 import numpy as np
 import oracle
@@ -9,7 +10,9 @@ from strategies import finite_floats, models, planted_balanced, small_integers
 
 from mapreroot import Model, solve, uproot
 from mapreroot.certificates import verify
+from mapreroot.exact import prove as proving
 from mapreroot.exact.prove import prove
+from mapreroot.exact.semidefinite import sdp_bound
 from mapreroot.generate import complete, image, torus
 from mapreroot.limits import Limits
 
@@ -124,3 +127,31 @@ def test_the_worst_case_is_closed_first():
         gaps.append(accepted(model, x, prove(model, x, slack=slack)).bound - score)
         assert gaps[-1] <= slack + 1e-8
     assert gaps == sorted(gaps, reverse=True)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_cases_take_over_what_their_relaxation_had(dense, monkeypatch):
+    monkeypatch.setattr(proving, "_SMALL", 3)
+    monkeypatch.setattr(proving, "is_half_dense", lambda model: dense)
+    monkeypatch.setattr(proving, "is_dense", lambda model: dense)
+    monkeypatch.setattr(proving, "sdp_bound", partial(sdp_bound, rounds=1))  # leaves gaps
+    cases, taken = 0, 0
+    carried = proving._Heritage.multipliers if dense else proving._Heritage.cuts
+
+    def counted(*arguments):
+        nonlocal taken
+        found = carried(*arguments)
+        taken += found is not None and (dense or len(found) > 0)
+        return found
+
+    monkeypatch.setattr(proving._Heritage, carried.__name__, counted)
+    rng = np.random.default_rng(10)
+    pairs = [(i, j) for j in range(10) for i in range(j)]
+    for _ in range(6):
+        model = Model([0.0] * 10, pairs, rng.integers(-9, -2, len(pairs)).astype(float))
+        x = best(model)
+        certificate = prove(model, x)
+        assert accepted(model, x, certificate).exact_gap == 0
+        cases += json.dumps(certificate).count('"pair"')
+    assert cases > 3
+    assert taken > 3
