@@ -223,9 +223,9 @@ def inference_roots(
     """Choose roots for approximate inference: one, or two of which the better bound stands.
 
     1. For "bethe" and "trw", the lowest root at which M_r is a forest: they are exact there.
-    2. "trw": vertex 0, and the vertex beside it with the largest sum_j |W_ij|.
-    3. "bethe" and "mean_field": the vertex with the largest sum_j |W_ij|, where the sum of
-       vertex 0 counts for half.
+    2. "trw" and "mean_field": vertex 0, and the vertex beside it with the largest sum_j |W_ij|.
+    3. "bethe": the vertex with the largest sum_j |W_ij|, where the sum of vertex 0 counts for
+       half.
 
     Parameters
     ----------
@@ -258,10 +258,12 @@ def inference_roots(
     if root is not None:
         return (root,)
     strength = _at_ends(uprooted, np.abs(uprooted.weights))
-    if method == "trw":
-        return 0, 1 + int(strength[1:].argmax())
-    strength[0] *= SHARE_OF_0
-    return (int(strength.argmax()),)
+    if method == "bethe":
+        strength[0] *= SHARE_OF_0
+        return (int(strength.argmax()),)
+    if uprooted.n_vertices == 1:
+        return (0,)
+    return 0, 1 + int(strength[1:].argmax())
 
 
 def forest_roots(uprooted: UprootedModel) -> npt.NDArray[np.int64]:

@@ -267,9 +267,7 @@ def _errors(
             r if SIDE[method] * (b[r] - b[0]) < 0 else 0
             for r, b in zip(heaviest, bounds, strict=True)
         ]
-        of[BETTER_BOUND] = np.array([e[r] for e, r in zip(at_roots, keep, strict=True)])
-    if method == "trw":
-        of[AUTO] = of[BETTER_BOUND]
+        of[AUTO] = of[BETTER_BOUND] = np.array([e[r] for e, r in zip(at_roots, keep, strict=True)])
     of["best", ()] = np.array([errors.min() for errors in at_roots])
     return _Errors(least, np.array([errors[0] for errors in at_roots]), of["best", ()], of)
 

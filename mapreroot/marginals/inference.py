@@ -162,10 +162,10 @@ def log_partition(
         1. "exact" needs no root: each table has its own.
         2. "bethe" and "trw": the lowest vertex at which the rooted model is a forest, if there
            is one; they are exact there.
-        3. "trw": vertex 0, or the vertex beside it with the largest sum_j |W_ij|: both are run,
-           and the lower bound stands.
-        4. "bethe" and "mean_field": the vertex with the largest sum_j |W_ij|, where the sum of
-           vertex 0 counts for half.
+        3. "trw" and "mean_field": vertex 0, or the vertex beside it with the largest
+           sum_j |W_ij|: both are run, and the better bound stands.
+        4. "bethe": the vertex with the largest sum_j |W_ij|, where the sum of vertex 0 counts for
+           half.
 
         These won a study on the models of section 6 (`mapreroot.roots.inference_roots`).
     memory : float
@@ -313,11 +313,12 @@ def _check_method(method: str) -> None:
 def _best(
     uprooted: UprootedModel, root: Root, method: Literal["bethe", "trw", "mean_field"], steps: int
 ) -> tuple[int | Literal["uprooted"], Beliefs]:
-    """Run at the root asked for; "auto" may try several, and keeps the lowest upper bound."""
+    """Run at the root asked for; "auto" may try several, and keeps the better bound."""
     if root is None or root == "auto":
         vertices = inference_roots(uprooted, method)
         tried = [(vertex, approximate(uprooted, vertex, method, steps)) for vertex in vertices]
-        return min(tried, key=lambda entry: entry[1].log_z)
+        better = max if method == "mean_field" else min
+        return better(tried, key=lambda entry: entry[1].log_z)
     vertex = _vertex(uprooted, root)
     return vertex, approximate(uprooted, vertex, method, steps)
 
