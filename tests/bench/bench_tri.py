@@ -21,7 +21,8 @@ pytestmark = pytest.mark.bench
 
 def warm_up() -> None:
     """Load the compiled code: what is measured is not its compilation."""
-    for model in (torus(6, 6, seed=1), complete(12, seed=1), image(8, 8, seed=1)):
+    looks_ahead = torus(40, 40, fields="none", seed=1)
+    for model in (looks_ahead, torus(6, 6, seed=1), complete(12, seed=1), image(8, 8, seed=1)):
         tri(uproot(model))
 
 
