@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mapreroot.decomposition import blocks, recombine, reduce
 from mapreroot.exact.apart import SearchTask
-from mapreroot.exact.local_search import improve
+from mapreroot.exact.local_search import find, improve
 from mapreroot.exact.mincut import balanced_map
 from mapreroot.exact.rooted import balanced_rooting
 from mapreroot.exact.search import SearchResult, search
@@ -25,6 +25,9 @@ Bits = npt.NDArray[np.int8]
 BYTES = 120
 """What reduction, roof duality and minimum cuts take per vertex and edge, all in all."""
 
+# Reduction takes up to so many seconds a vertex and edge, and cannot be interrupted. Where there is
+# less, rounds of walks take the rest; the first walk has so many sweeps.
+_SECONDS, _ROUNDS, _SWEEPS = 1e-6, 30, 4
 # Smaller blocks are searched sooner than sent.
 _SENT = 40
 
@@ -98,8 +101,10 @@ def solve_blocks(
     reason = limits.reason()
     if limits.lacks(BYTES * (uprooted.n_vertices + uprooted.m)):
         reason = "memory"
-    if reason is not None:  # not even time, or room, to reduce it
-        y = improve(uprooted, _by_fields(uprooted) if initial is None else initial, limits)
+    if reason is None and limits.left() < _SECONDS * (uprooted.n_vertices + uprooted.m):
+        reason = "time"
+    if reason is not None:  # not even time, or room, to reduce it: walks until there is none
+        y = find(uprooted, seed, limits, initial, _ROUNDS, _SWEEPS)
         slack = _trivial_bound(uprooted) - uprooted.score(y)
         return BlockwiseSolution(y, slack, 0.0, (), 0, reason)
     reduction = reduce(uprooted)
@@ -173,14 +178,6 @@ def solve_blocks(
     return BlockwiseSolution(
         reduction.restore(whole), slack, tolerance, tuple(roots), nodes, stopped
     )
-
-
-def _by_fields(uprooted: UprootedModel) -> Bits:
-    """Each variable by its own field alone."""
-    y = np.zeros(uprooted.n_vertices, dtype=np.int8)
-    fields = uprooted.edges[:, 0] == 0
-    y[uprooted.edges[fields, 1]] = uprooted.weights[fields] < 0
-    return y
 
 
 def _trivial_bound(uprooted: UprootedModel) -> float:

@@ -52,10 +52,10 @@ Ints = NDArray[np.int64]
 _SMALL = 20
 # Up to this size an annealing run takes some hundredths of a second.
 _ANNEALED = 3000
-# Beside a linear program: simplex iterations that pay for one sweep of annealing, and how many
-# sweeps are worth a look.
-_ITERATIONS, _SWEEPS = 4, 200
-# In larger models with so many edges a vertex at most, windows are looked at instead: their share
+# Beside a linear program: a simplex iteration, which takes the time of several, pays for a sweep of
+# annealing; so many are worth a look.
+_SWEEPS = 800
+# In larger models with so many edges a vertex at most, windows are looked at as well: their share
 # of simplex iterations, and their share where scores have a common unit, so that the assignments
 # that the linear program suggests are poor to its end.
 _SPARSE, _BESIDE, _BESIDE_UNIT = 4, 0.5, 3.0
@@ -63,11 +63,11 @@ _SPARSE, _BESIDE, _BESIDE_UNIT = 4, 0.5, 3.0
 # waiting, and while there is only branching.
 _IMPATIENT, _PATIENT = 0.64, 0.005
 # Rounds of the first heuristic: smaller models mostly are proved by the first bound.
-_MEDIUM, _ROUNDS, _FIRST = 300, 4, 50
-# Of such dense ones, and from so many vertices on, a proof is out of reach unless the relaxation
-# is tight. Heuristics may then take this share of the time there is, and without a limit they
-# visit about so many vertices and edges' ends in each of some twenty sweeps.
-_LARGE, _SHARE, _VISITS = 20_000, 0.5, 20_000_000
+_MEDIUM, _ROUNDS, _FIRST = 300, 5, 50
+# Of those with so many edges a vertex, and from so many vertices on, a proof is out of reach unless
+# the relaxation is tight. Heuristics may then take this share of the time there is, and without a
+# limit they visit about so many vertices and edges' ends in each of some twenty sweeps.
+_LARGE, _DENSE, _SHARE, _VISITS = 20_000, 20, 0.5, 20_000_000
 # Seconds an edge of a minimum cut, which cannot be interrupted.
 _FLOW_SECONDS = 1e-6
 # When a box ties this share of the vertices, a smaller model with its own LP is worth the start.
@@ -221,8 +221,7 @@ class _Tree:
         """Look for a better assignment while that is cheap beside the linear program's work."""
         if self.windows is not None:
             self._look_through(self.windows, relaxation.lp.iterations)
-            return
-        sweeps = (relaxation.lp.iterations - relaxation.counted) // _ITERATIONS
+        sweeps = relaxation.lp.iterations - relaxation.counted
         if sweeps >= _SWEEPS:
             relaxation.counted = relaxation.lp.iterations
             self._anneal(sweeps)
@@ -272,7 +271,7 @@ class _Tree:
             node.multipliers = carried(node.multipliers, more)
         kernel = node.way.kernel
         N = kernel.n_vertices
-        if kernel.m and self.nodes == 1 and self.incumbent.uprooted.n_vertices < _LARGE:
+        if kernel.m and self.nodes == 1 and not _out_of_reach(self.incumbent.uprooted):
             effort = _effort(kernel, self.limits)
             given = self.incumbent.y[node.way.vertices]
             y = find(kernel, self.seed, self.limits.part(_SHARE), given, *effort)
@@ -382,7 +381,12 @@ class _Tree:
 
 def _first_effort(uprooted: UprootedModel, limits: Limits) -> tuple[int, int]:
     """Choose as `_effort` does where reducing M+ takes time, else no more than an ascent."""
-    return _effort(uprooted, limits) if uprooted.n_vertices >= _LARGE else (0, 0)
+    return _effort(uprooted, limits) if _out_of_reach(uprooted) else (0, 0)
+
+
+def _out_of_reach(uprooted: UprootedModel) -> bool:
+    n = uprooted.n_vertices
+    return n >= _LARGE or (n >= _MEDIUM and uprooted.m >= _DENSE * n)
 
 
 def _effort(uprooted: UprootedModel, limits: Limits) -> tuple[int, int]:
@@ -390,7 +394,7 @@ def _effort(uprooted: UprootedModel, limits: Limits) -> tuple[int, int]:
     n = uprooted.n_vertices
     if n < _MEDIUM:
         return 1, _FIRST
-    if n < _LARGE and not is_dense(uprooted):
+    if not _out_of_reach(uprooted):
         return _ROUNDS, _FIRST
     sweeps = _VISITS // (n + 2 * uprooted.m)
     # Rounds double: with a deadline, that ends them.
