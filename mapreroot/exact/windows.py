@@ -7,6 +7,8 @@ flips, chains and annealing need luck.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -24,8 +26,9 @@ __all__ = ["Windows"]
 Bits = NDArray[np.int8]
 Ints = NDArray[np.int64]
 
-# Vertices of the first windows, which double when all were in one; the largest hold this share.
-_FIRST, _LARGEST = 500, 0.25
+# Vertices of the first window; how much the next grows when one gained nothing; the largest part
+# of all vertices.
+_FIRST, _GROWTH, _LARGEST = 1000, 1.1, 0.25
 # Balls do not spread through a vertex with so many times the mean degree, as the vertex 0 of a
 # model with fields: everything is near to it.
 _HUB = 8
@@ -70,12 +73,14 @@ class Windows:
         way = reduce(self.uprooted, self._held(y, ball))
         z = way.restore(self._best(way.kernel, y[way.vertices], limits))
         self.work += 1 + len(ball) // _VERTICES
-        return z if self.uprooted.score(z) > self.uprooted.score(y) else y
+        if self.uprooted.score(z) > self.uprooted.score(y):
+            return z
+        self._size = min(math.ceil(_GROWTH * self._size), self._largest)
+        return y
 
     def _next(self) -> Ints:
         if self._visits.min() > 0:
             self._visits[:] = 0
-            self._size = min(2 * self._size, self._largest)
         centre = self._random.choice(np.flatnonzero(self._visits == self._visits.min()))
         around = breadth_first_order(self._graph, centre, directed=False, return_predecessors=False)
         ball: Ints = around[: self._size]

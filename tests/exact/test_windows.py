@@ -31,7 +31,7 @@ def test_a_window_is_optimal_given_the_rest(monkeypatch, couplings):
     windows = Windows(model, seed=1)
     y = rng.integers(0, 2, model.n_vertices).astype(np.int8)
     for _ in range(12):
-        before = windows._visits.copy()
+        before, windows._size = windows._visits.copy(), 9
         z = windows.improve(y, Limits())
         ball = np.flatnonzero(windows._visits != before)
         assert len(ball) == 9
@@ -62,15 +62,17 @@ def test_a_window_does_not_spread_through_the_field_of_all(monkeypatch):
         assert min(np.ptp((place + shift) % 20) for shift in range(20)) == 4
 
 
-def test_windows_grow_when_every_vertex_was_in_one(monkeypatch):
+def test_windows_grow_when_they_gain_nothing(monkeypatch):
     monkeypatch.setattr(looking, "_FIRST", 10)
     model = alone(torus(8, 10, seed=2))
     windows = Windows(model)
     y = np.zeros(80, np.int8)
     work = []
     for _ in range(60):
+        before, size = y, windows._size
         y = windows.improve(y, Limits())
         work.append(windows.work)
+        assert (windows._size > size) == (y is before and size < 20)
     assert windows._size == 20  # a quarter of all
     assert work == sorted(set(work))
 
