@@ -29,7 +29,7 @@ __all__ = [
     "max_w",
 ]
 
-SHARE_OF_0 = 0.5
+SHARE_OF_0 = 0.2
 """What the sum at vertex 0 counts for: trained in `mapreroot.experiments.roots`."""
 
 
@@ -224,8 +224,8 @@ def inference_roots(
 
     1. For "bethe" and "trw", the lowest root at which M_r is a forest: they are exact there.
     2. "trw" and "mean_field": vertex 0, and the vertex beside it with the largest sum_j |W_ij|.
-    3. "bethe": the vertex with the largest sum_j |W_ij|, where the sum of vertex 0 counts for
-       half.
+    3. "bethe": the vertex with the largest sum_j |W_ij|, where the sum of vertex 0 counts for a
+       fifth.
 
     Parameters
     ----------

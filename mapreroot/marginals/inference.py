@@ -165,7 +165,7 @@ def log_partition(
         3. "trw" and "mean_field": vertex 0, or the vertex beside it with the largest
            sum_j |W_ij|: both are run, and the better bound stands.
         4. "bethe": the vertex with the largest sum_j |W_ij|, where the sum of vertex 0 counts for
-           half.
+           a fifth.
 
         These won a study on the models of section 6 (`mapreroot.roots.inference_roots`).
     memory : float
