@@ -3,6 +3,7 @@ import pytest
 
 from mapreroot import UprootedModel
 from mapreroot.generate import torus
+from mapreroot.limits import Limits
 from mapreroot.relaxations.odd_cycles import VIOLATION
 from mapreroot.relaxations.separation import Separator
 from mapreroot.rerooting import uproot
@@ -100,3 +101,21 @@ def test_no_edges():
     empty = UprootedModel(4, np.zeros((0, 2), dtype=int), [])
     assert not len(Separator(empty).cycle_cuts(np.zeros(0), 5))
     assert not len(Separator(empty).triangle_cuts(np.zeros(0), 5, 5))
+
+
+def test_a_late_search_returns_what_it_has():
+    model = uproot(torus(30, 30, fields="none", seed=1))
+    d = np.random.default_rng(2).random(model.m)
+    separator = Separator(model)
+    assert not len(separator.cycle_cuts(d, 900, limits=Limits(seconds=0.0)))
+
+    class Late(Limits):
+        looks = 0
+
+        def late(self):
+            self.looks += 1
+            return self.looks > 2
+
+    some, every = (separator.cycle_cuts(d, 900, limits=limits) for limits in (Late(), None))
+    assert 0 < len(some) < len(every)
+    assert set(some.name) <= set(every.name)

@@ -278,22 +278,24 @@ class CycleLP:
         """Give `bound` with the reduced costs it rests on: what fixes edges in a search."""
         return dual_bound(self.uprooted.constant, self.c, self.lower, self.upper, self.cuts, self.y)
 
-    def separate(self, per_edge: int = PER_EDGE) -> Cuts:
-        """Find inequalities that d violates; none only if there are none.
+    def separate(self, per_edge: int = PER_EDGE, limits: Limits | None = None) -> Cuts:
+        """Find inequalities that d violates; none only if there are none, or if it is late.
 
         Parameters
         ----------
         per_edge : int
             How many of the new cuts may share an edge, where the simplex method is used.
+        limits : Limits, optional
         """
         n, m = self.uprooted.n_vertices, self.uprooted.m
         finder, d = self.separator, self.d
         if self.interior:
             cuts = finder.triangle_cuts(d, 5 * m, per_edge=DENSE_PER_EDGE)
-            return cuts if len(cuts) else finder.cycle_cuts(d, n)
+            return cuts if len(cuts) else finder.cycle_cuts(d, n, limits=limits)
         cuts = finder.triangle_cuts(d, m, per_edge)
         if len(cuts) < n / 6:
-            cuts += finder.best(finder.cycle_cuts(d, n, penalty=0.05), d, n, per_edge)
+            found = finder.cycle_cuts(d, n, penalty=0.05, limits=limits)
+            cuts += finder.best(found, d, n, per_edge)
         return cuts
 
     def look_ahead(self, limits: Limits | None = None) -> CycleRelaxation | None:
@@ -491,8 +493,11 @@ def cutting_planes(
             ):
                 break
             clock = process_time()
-            cuts = lp.separate(per_edge)
+            cuts = lp.separate(per_edge, limits)
             separation_seconds += process_time() - clock
+            stopped = limits.reason()
+            if stopped:
+                break
             d, seen = lp.d, None
             if len(cuts):
                 lp.purge()

@@ -237,13 +237,16 @@ def from_vertices(
     penalty: float,
     each: int,
     wanted: int,
+    erased: Flags,
+    tried: Flags,
     search: Search,
     pool: Pool,
 ) -> None:
-    """Collect cuts on short odd closed walks through each source of the view, up to ``wanted``."""
-    n = len(view.graph.start) - 1
-    erased = np.zeros(n, np.bool_)
-    tried = np.zeros(n, np.bool_)
+    """Collect cuts on short odd closed walks through each source of the view, up to ``wanted``.
+
+    Vertices that were ``tried`` are not again, and no walk goes through those ``erased``, on which
+    there is none.
+    """
     for s in sources:
         if pool.size[0] >= wanted:
             return

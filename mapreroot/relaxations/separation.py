@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from mapreroot.limits import Limits
 from mapreroot.model import UprootedModel
 from mapreroot.relaxations.cuts import Cuts
 from mapreroot.relaxations.odd_cycles import (
@@ -141,6 +142,7 @@ class Separator:
         penalty: float = 0.0,
         each: int = 3,
         per_edge: int | None = None,
+        limits: Limits | None = None,
     ) -> Cuts:
         """Give violated inequalities on chordless cycles.
 
@@ -158,12 +160,15 @@ class Separator:
             Searches go round edges that so many cuts have, so that cycles are found side by side
             and not all through the same few edges. On tori this halves the rounds, but long cuts
             in such numbers cost the simplex method more than that.
+        limits : Limits, optional
+            When it is late, the cuts found so far are returned, or none.
 
         Notes
         -----
         O(k (m' + N') log N') for the N' components joined by m' fractional edges, k of them
         tried.
         """
+        limits = limits or Limits()
         most = wanted + 1 if per_edge is None else per_edge
         pool = self._pool(4 * wanted, 40 * wanted + 16 * self.n + 64, most)
         point = Point(self.graph, self.ends, d)
@@ -180,13 +185,34 @@ class Separator:
             whole = View(self.graph, self._points, d, np.zeros(self.m, np.int64))
             # Without a penalty a search would walk through all of a component.
             short = max(penalty, 1e-3)
-            from_vertices(whole, point, u[order], short, each, wanted, self._search, pool)
+            self._from_vertices(whole, point, u[order], short, each, wanted, pool, limits)
             from_edges(quotient, point, order, wanted, self._search, pool)
         # Vertices of many edges first: they are erased before they can slow the others down.
         degree = np.diff(quotient.graph.start)
         sources = np.argsort(-degree, kind="stable")[: np.count_nonzero(degree)]
-        from_vertices(quotient, point, sources, 0.0, each, wanted, self._search, pool)
+        self._from_vertices(quotient, point, sources, 0.0, each, wanted, pool, limits)
         return self._found(pool)
+
+    def _from_vertices(
+        self,
+        view: View,
+        point: Point,
+        sources: Ints,
+        penalty: float,
+        each: int,
+        wanted: int,
+        pool: Pool,
+        limits: Limits,
+    ) -> None:
+        """Collect cuts through the sources, some at a time: on a large model all take long."""
+        erased, tried = np.zeros((2, len(view.graph.start) - 1), np.bool_)
+        for first, end in limits.batches(len(sources)):
+            some = sources[first:end]
+            from_vertices(
+                view, point, some, penalty, each, wanted, erased, tried, self._search, pool
+            )
+            if pool.size[0] >= wanted:
+                return
 
     def lifted(self, shrunk: Shrunk, cuts: Cuts, d: Floats) -> Cuts:
         """Lift cycle inequalities of a model shrunk from this graph's, and split them at chords.
