@@ -58,7 +58,11 @@ def solve(
         int | None, typer.Option(help="A vertex of M+ to root at; 0 is the file's own rooting.")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds of wall time; the best answer so far is printed.")
+        float | None,
+        typer.Option(
+            help="Seconds of wall time; the best answer so far is printed. A certificate may take "
+            "as long again."
+        ),
     ] = None,
     gap: Annotated[float, typer.Option(help="Stop at this relative gap.")] = 0.0,
     nodes: Annotated[int | None, typer.Option(help="Stop after this many search nodes.")] = None,

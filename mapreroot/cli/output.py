@@ -116,7 +116,7 @@ def status_line(quiet: bool) -> Iterator[Callable[[str], None] | None]:
         """Say what the first run on a machine spends its time on."""
 
         def on_start(self, _: object) -> None:
-            status.update("compiling for this machine: once, about half a minute")
+            status.update("compiling for this machine: once, up to a minute")
 
         def on_end(self, _: object) -> None:
             status.update("solving")
