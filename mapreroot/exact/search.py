@@ -55,10 +55,10 @@ _ANNEALED = 3000
 # Beside a linear program: a simplex iteration, which takes the time of several, pays for a sweep of
 # annealing; so many are worth a look.
 _SWEEPS = 800
-# In larger models with so many edges a vertex at most, windows are looked at as well: their share
-# of simplex iterations, and their share where scores have a common unit, so that the assignments
-# that the linear program suggests are poor to its end.
-_SPARSE, _BESIDE, _BESIDE_UNIT = 4, 0.5, 3.0
+# In larger models with so many edges a vertex at most, windows are looked at instead: their share
+# of simplex iterations. Where scores have a common unit they are looked at as well, for a larger
+# share: there the assignments that the linear program suggests are poor to its end.
+_SPARSE, _BESIDE, _BESIDE_UNIT = 4, 0.25, 3.0
 # How much of what is left ten rounds of separation must close: while a semidefinite bound is
 # waiting, and while there is only branching.
 _IMPATIENT, _PATIENT = 0.64, 0.005
@@ -221,6 +221,8 @@ class _Tree:
         """Look for a better assignment while that is cheap beside the linear program's work."""
         if self.windows is not None:
             self._look_through(self.windows, relaxation.lp.iterations)
+            if not self.incumbent.step:
+                return
         sweeps = relaxation.lp.iterations - relaxation.counted
         if sweeps >= _SWEEPS:
             relaxation.counted = relaxation.lp.iterations
