@@ -26,8 +26,9 @@ BYTES = 120
 """What reduction, roof duality and minimum cuts take per vertex and edge, all in all."""
 
 # Reduction takes up to so many seconds a vertex and edge, and cannot be interrupted. Where there is
-# less, rounds of walks take the rest; the first walk has so many sweeps.
-_SECONDS, _ROUNDS, _SWEEPS = 1e-6, 30, 4
+# less, rounds of walks take the rest, or a few rounds where there is less room than it needs; the
+# first walk has so many sweeps.
+_SECONDS, _ROUNDS, _FEW, _SWEEPS = 1e-6, 30, 5, 4
 # Smaller blocks are searched sooner than sent.
 _SENT = 40
 
@@ -103,8 +104,9 @@ def solve_blocks(
         reason = "memory"
     if reason is None and limits.left() < _SECONDS * (uprooted.n_vertices + uprooted.m):
         reason = "time"
-    if reason is not None:  # not even time, or room, to reduce it: walks until there is none
-        y = find(uprooted, seed, limits, initial, _ROUNDS, _SWEEPS)
+    if reason is not None:  # not even time, or room, to reduce it
+        rounds = _ROUNDS if reason == "time" else _FEW
+        y = find(uprooted, seed, limits, initial, rounds, _SWEEPS)
         slack = _trivial_bound(uprooted) - uprooted.score(y)
         return BlockwiseSolution(y, slack, 0.0, (), 0, reason)
     reduction = reduce(uprooted)
