@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from mapreroot.decomposition import blocks, recombine, reduce
 from mapreroot.exact.apart import SearchTask
-from mapreroot.exact.local_search import find, improve
+from mapreroot.exact.local_search import ENDLESS, find, improve
 from mapreroot.exact.mincut import balanced_map
 from mapreroot.exact.rooted import balanced_rooting
-from mapreroot.exact.search import SearchResult, search
+from mapreroot.exact.search import SearchResult, search, trivial_bound
 from mapreroot.limits import Limits, StopReason
 from mapreroot.model import UprootedModel
 
@@ -26,9 +26,9 @@ BYTES = 120
 """What reduction, roof duality and minimum cuts take per vertex and edge, all in all."""
 
 # Reduction takes up to so many seconds a vertex and edge, and cannot be interrupted. Where there is
-# less, rounds of walks take the rest, or a few rounds where there is less room than it needs; the
+# less, walks take the rest, or so many rounds of them where there is less room than it needs; the
 # first walk has so many sweeps.
-_SECONDS, _ROUNDS, _FEW, _SWEEPS = 1e-6, 30, 5, 4
+_SECONDS, _ROUNDS, _SWEEPS = 1e-6, 5, 4
 # Smaller blocks are searched sooner than sent.
 _SENT = 40
 
@@ -105,9 +105,9 @@ def solve_blocks(
     if reason is None and limits.left() < _SECONDS * (uprooted.n_vertices + uprooted.m):
         reason = "time"
     if reason is not None:  # not even time, or room, to reduce it
-        rounds = _ROUNDS if reason == "time" else _FEW
+        rounds = ENDLESS if reason == "time" else _ROUNDS
         y = find(uprooted, seed, limits, initial, rounds, _SWEEPS)
-        slack = _trivial_bound(uprooted) - uprooted.score(y)
+        slack = trivial_bound(uprooted) - uprooted.score(y)
         return BlockwiseSolution(y, slack, 0.0, (), 0, reason)
     reduction = reduce(uprooted)
     kernel = reduction.kernel
@@ -128,7 +128,7 @@ def solve_blocks(
         roots[k] = int(reduction.vertices[block.vertices[balanced[0]]])
     # The largest last: where time runs out, the many small ones have been answered.
     hard.sort(key=lambda k: parts[k].model.n_vertices)
-    waiting = {k: _trivial_bound(parts[k].model) for k in hard}
+    waiting = {k: trivial_bound(parts[k].model) for k in hard}
     allowed = gap and gap * _least_size(done, [parts[k].model for k in hard])
     sent = {
         k: SearchTask(
@@ -182,15 +182,10 @@ def solve_blocks(
     )
 
 
-def _trivial_bound(uprooted: UprootedModel) -> float:
-    """Every repulsive edge cut, no attractive one."""
-    return uprooted.constant + float(np.maximum(-uprooted.weights, 0).sum()) / 2
-
-
 def _least_size(done: float, hard: list[UprootedModel]) -> float:
     """Give a number that max(1, abs(score of the whole)) will not be below."""
     low = done + sum(part.score(improve(part, np.zeros(part.n_vertices))) for part in hard)
-    high = done + sum(_trivial_bound(part) for part in hard)
+    high = done + sum(trivial_bound(part) for part in hard)
     return max(1.0, low, -high)
 
 

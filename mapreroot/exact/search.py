@@ -28,7 +28,7 @@ from mapreroot.decomposition import (
 from mapreroot.exact.cycle_nodes import Box, CycleNodes
 from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.incumbent import Incumbent
-from mapreroot.exact.local_search import combine, find, improve, refine
+from mapreroot.exact.local_search import ENDLESS, combine, find, improve, refine
 from mapreroot.exact.semidefinite import Multipliers, SdpBound, sdp_bound
 from mapreroot.exact.semidefinite_nodes import (
     carried,
@@ -43,7 +43,7 @@ from mapreroot.model import Solution, UprootedModel
 from mapreroot.relaxations.kernel import reduce_fully
 from mapreroot.relaxations.tri import BYTES_PER_EDGE
 
-__all__ = ["SearchResult", "search"]
+__all__ = ["SearchResult", "search", "trivial_bound"]
 
 Bits = NDArray[np.int8]
 Ints = NDArray[np.int64]
@@ -160,7 +160,7 @@ def search(
         first = find(uprooted, seed, limits.part(_SHARE), given, *_first_effort(uprooted, limits))
     incumbent = Incumbent(uprooted, first, gap)
     if (reason := limits.reason()) is not None:
-        return SearchResult(first, incumbent.rounded(_trivial_bound(uprooted)), reason)
+        return SearchResult(first, incumbent.rounded(trivial_bound(uprooted)), reason)
     return _Tree(incumbent, limits, seed, on_progress).run()
 
 
@@ -194,7 +194,7 @@ class _Tree:
     def run(self) -> SearchResult:
         uprooted = self.incumbent.uprooted
         whole = contract(uprooted, np.full(uprooted.n_vertices, -1))
-        self._push(_Node((0.0, 0), _trivial_bound(uprooted), whole))
+        self._push(_Node((0.0, 0), trivial_bound(uprooted), whole))
         while self.open or self.dive is not None:
             self.stopped = self.limits.reason(self.nodes)
             if self.stopped is not None:
@@ -213,9 +213,9 @@ class _Tree:
         return SearchResult(self.incumbent.y, self._bound(), self.stopped, self.nodes)
 
     def _look_elsewhere(self) -> None:
-        """Anneal once more: beside a node's bound this costs nothing, and it may end the search."""
+        """Refine once more: beside a node's bound this costs nothing, and it may end the search."""
         if self.nodes > 1 and self.incumbent.uprooted.n_vertices <= _ANNEALED:
-            self._anneal(500)
+            self._refine(500)
 
     def _look_beside(self, relaxation: CycleNodes) -> None:
         """Look for a better assignment while that is cheap beside the linear program's work."""
@@ -226,7 +226,7 @@ class _Tree:
         sweeps = relaxation.lp.iterations - relaxation.counted
         if sweeps >= _SWEEPS:
             relaxation.counted = relaxation.lp.iterations
-            self._anneal(sweeps)
+            self._refine(sweeps)
 
     def _look_through(self, windows: Windows, iterations: int) -> None:
         incumbent, limits = self.incumbent, self.limits
@@ -234,7 +234,7 @@ class _Tree:
         while windows.work < enough and limits.reason() is None:
             incumbent.offer(windows.improve(incumbent.y, limits))
 
-    def _anneal(self, sweeps: int) -> None:
+    def _refine(self, sweeps: int) -> None:
         self.walks += 1
         incumbent, seed = self.incumbent, self.seed + self.walks
         incumbent.offer(refine(incumbent.uprooted, incumbent.y, seed, self.limits, sweeps))
@@ -399,12 +399,11 @@ def _effort(uprooted: UprootedModel, limits: Limits) -> tuple[int, int]:
     if not _out_of_reach(uprooted):
         return _ROUNDS, _FIRST
     sweeps = _VISITS // (n + 2 * uprooted.m)
-    # Rounds double: with a deadline, that ends them.
-    return 1 if limits.deadline is None else 30, min(_FIRST, max(4, sweeps))
+    return 1 if limits.deadline is None else ENDLESS, min(_FIRST, max(4, sweeps))
 
 
-def _trivial_bound(uprooted: UprootedModel) -> float:
-    """Every repulsive edge cut, no attractive one."""
+def trivial_bound(uprooted: UprootedModel) -> float:
+    """Score every repulsive edge as cut, and no attractive one."""
     return uprooted.constant + float(np.maximum(-uprooted.weights, 0).sum()) / 2
 
 

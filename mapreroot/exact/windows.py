@@ -91,9 +91,10 @@ class Windows:
         """Literals that tie all vertices but those of the ball, as in y."""
         outside = np.ones(len(y), np.bool_)
         outside[ball] = False
-        first, *others = np.flatnonzero(outside)
+        others = np.flatnonzero(outside)
+        first, rest = others[0], others[1:]
         tied = np.full(len(y), -1, np.int64)
-        tied[others] = 2 * first + (y[others] ^ y[first])
+        tied[rest] = 2 * first + (y[rest] ^ y[first])
         return tied
 
     def _best(self, model: UprootedModel, y: Bits, limits: Limits) -> Bits:

@@ -7,8 +7,17 @@ nothing.
 from mapreroot.exact.local_search.annealing import anneal
 from mapreroot.exact.local_search.ascent import improve
 from mapreroot.exact.local_search.combining import combine
-from mapreroot.exact.local_search.finding import find, refine
+from mapreroot.exact.local_search.finding import ENDLESS, find, refine
 from mapreroot.exact.local_search.rounding import round_by_spanning_tree
 from mapreroot.exact.local_search.tabu import tabu
 
-__all__ = ["anneal", "combine", "find", "improve", "refine", "round_by_spanning_tree", "tabu"]
+__all__ = [
+    "ENDLESS",
+    "anneal",
+    "combine",
+    "find",
+    "improve",
+    "refine",
+    "round_by_spanning_tree",
+    "tabu",
+]

@@ -14,9 +14,12 @@ from mapreroot.exact.local_search.tabu import tabu
 from mapreroot.limits import Limits
 from mapreroot.model import UprootedModel
 
-__all__ = ["find", "refine"]
+__all__ = ["ENDLESS", "find", "refine"]
 
 Bits = NDArray[np.int8]
+
+ENDLESS = 30
+"""Rounds of `find` that only a deadline ends: each is twice as long as the one before."""
 
 # Tabu search looks at every vertex for each flip: it pays when a flip changes many gains.
 _TABU_VERTICES = 300

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from mapreroot.exact.local_search.graph import (
     CHUNK,
     Graph,
+    State,
     flip,
     gains,
     graph_of,
@@ -24,7 +25,6 @@ __all__ = ["tabu"]
 Bits = NDArray[np.int8]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-State = NDArray[np.uint64]
 
 
 @njit(cache=True)
