@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from mapreroot.errors import ModelError
 
@@ -54,9 +55,11 @@ def sorted_edges(n: int, edges: npt.ArrayLike, weights: npt.ArrayLike) -> tuple[
         raise ModelError(f"edges has shape {given.shape}: expected (m, 2)")
     if given.dtype.kind not in "iu":
         raise ModelError(f"edges has type {given.dtype}: expected integers")
-    pairs = given.astype(np.int64)
+    pairs = given.astype(np.int64, order="C")
     if len(pairs) != len(W):
         raise ModelError(f"{len(pairs)} edges but {len(W)} weights")
+    if _in_order(n, pairs, W):
+        return pairs, W
     bad = np.flatnonzero((pairs < 0).any(axis=1) | (pairs >= n).any(axis=1))
     if len(bad):
         i, j = pairs[bad[0]]
@@ -89,6 +92,19 @@ def sorted_edges(n: int, edges: npt.ArrayLike, weights: npt.ArrayLike) -> tuple[
     if not keep.all():
         low, high, W = low[keep], high[keep], W[keep]
     return np.stack([low, high], axis=1), W
+
+
+@njit(cache=True)
+def _in_order(n: int, pairs: Ints, W: Floats) -> bool:
+    """Say whether edges are lawful and already as a model keeps them; one pass, no arrays."""
+    a, b = -1, -1
+    for e in range(len(W)):
+        i, j = pairs[e]
+        ascending = i > a or (i == a and j > b)
+        if not (0 <= i < j < n and ascending and 0 < abs(W[e]) < np.inf):
+            return False
+        a, b = i, j
+    return True
 
 
 def real_number(value: Any) -> float:
