@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import copy
-import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Literal
 
-__all__ = ["Limits", "StopReason", "interruptible", "resident"]
+from mapreroot.memory import resident
+
+__all__ = ["Limits", "StopReason", "interruptible"]
 
 StopReason = Literal["time", "nodes", "memory", "interrupted"]
 
@@ -118,24 +117,6 @@ class Limits:
     def lacks(self, memory: float) -> bool:
         """Whether so many bytes more would be too many: ask before allocating them."""
         return self.ceiling is not None and resident() + memory > self.ceiling
-
-
-def resident() -> int:
-    """Bytes of memory that the process holds; where the system does not tell, the most it has held.
-
-    Examples
-    --------
-    >>> resident() > 1_000_000
-    True
-    """
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        import resource
-
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else 1024 * peak
 
 
 @contextmanager

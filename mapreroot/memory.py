@@ -1,14 +1,15 @@
-"""A forecast of memory beside what the machine has left."""
+"""Memory: what the process holds, and a forecast beside what the machine has left."""
 
 from __future__ import annotations
 
 import math
 import os
+import sys
 from pathlib import Path
 
 from mapreroot.errors import SizeError
 
-__all__ = ["available", "require"]
+__all__ = ["available", "require", "resident"]
 
 SMALL = 1e8
 """Bytes that are not worth a look at the machine."""
@@ -32,6 +33,24 @@ def available() -> float:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
         return math.inf
+
+
+def resident() -> int:
+    """Bytes of memory that the process holds; where the system does not tell, the most it has held.
+
+    Examples
+    --------
+    >>> resident() > 1_000_000
+    True
+    """
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def require(needed: float, what: str, way_out: str) -> None:
