@@ -77,6 +77,18 @@ class Reduction:
         self.vertices.setflags(write=False)
         self.steps.setflags(write=False)
 
+    @classmethod
+    def nothing(cls, uprooted: UprootedModel) -> Reduction:
+        """Give the reduction that leaves a model as it is.
+
+        Examples
+        --------
+        >>> Reduction.nothing(UprootedModel(2, [(0, 1)], [1.0])).restore([0, 1]).tolist()
+        [0, 1]
+        """
+        n = uprooted.n_vertices
+        return cls(uprooted, np.arange(n), n, np.zeros((0, 5), dtype=np.int64))
+
     def restore(self, y: npt.ArrayLike) -> Bits:
         """Extend an assignment of the kernel to the original vertices, optimally.
 

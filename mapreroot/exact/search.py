@@ -21,7 +21,6 @@ from mapreroot.decomposition import (
     Reduction,
     blocks,
     components,
-    contract,
     recombine,
     reduce,
 )
@@ -43,7 +42,7 @@ from mapreroot.model import Solution, UprootedModel
 from mapreroot.relaxations.kernel import reduce_fully
 from mapreroot.relaxations.tri import BYTES_PER_EDGE
 
-__all__ = ["SearchResult", "search", "trivial_bound"]
+__all__ = ["Search", "SearchResult", "search", "trivial_bound"]
 
 Bits = NDArray[np.int8]
 Ints = NDArray[np.int64]
@@ -151,52 +150,60 @@ def search(
     (6.0, 6.0, 1)
     """
     limits = limits or Limits()
-    if initial is not None:
-        first = improve(uprooted, initial, limits)
-    else:
-        first = np.zeros(uprooted.n_vertices, np.int8)
-    if uprooted.n_vertices > _SMALL:
-        given = None if initial is None else first
-        first = find(uprooted, seed, limits.part(_SHARE), given, *_first_effort(uprooted, limits))
-    incumbent = Incumbent(uprooted, first, gap)
-    if (reason := limits.reason()) is not None:
-        return SearchResult(first, incumbent.rounded(trivial_bound(uprooted)), reason)
-    return _Tree(incumbent, limits, seed, on_progress).run()
+    return Search(uprooted, limits, initial, gap, seed).run(limits, on_progress)
 
 
-class _Tree:
-    """The open nodes, best bound first, with dives into the likelier child of sparse ones."""
+class Search:
+    """A search that can be taken up again where a limit stopped it.
+
+    Its open nodes are taken best bound first, with dives into the likelier child of sparse ones.
+
+    Parameters
+    ----------
+    uprooted, limits, initial, gap, seed
+        As for `search`; the limits are for the first assignment.
+    """
 
     def __init__(
         self,
-        incumbent: Incumbent,
+        uprooted: UprootedModel,
         limits: Limits,
-        seed: int,
-        on_progress: Callable[[float, float, int], None] | None,
+        initial: ArrayLike | None = None,
+        gap: float = 0.0,
+        seed: int = 0,
     ) -> None:
-        self.incumbent = incumbent
-        self.limits = limits
+        self.incumbent = Incumbent(uprooted, _first(uprooted, limits, initial, seed), gap)
         self.seed = seed
-        self.on_progress = on_progress
-        self.open: list[_Node] = []
-        self.dive: _Node | None = None
         self.count = itertools.count()
         self.nodes = 0
         self.walks = 0
-        n, m = incumbent.uprooted.n_vertices, incumbent.uprooted.m
+        n, m = uprooted.n_vertices, uprooted.m
         sparse = n > _ANNEALED and m <= _SPARSE * n
-        self.windows = Windows(incumbent.uprooted, seed) if sparse else None
+        self.windows = Windows(uprooted, seed) if sparse else None
         self.closed = -np.inf  # the largest bound of a node that was closed
         self.branched = False
         self.semidefinite = False  # which bound the tree is built on
-        self.stopped: StopReason | None = None
+        self.open = [_Node((0.0, 0), trivial_bound(uprooted), Reduction.nothing(uprooted))]
+        self.dive: _Node | None = None
 
-    def run(self) -> SearchResult:
-        uprooted = self.incumbent.uprooted
-        whole = contract(uprooted, np.full(uprooted.n_vertices, -1))
-        self._push(_Node((0.0, 0), trivial_bound(uprooted), whole))
+    def run(
+        self, limits: Limits, on_progress: Callable[[float, float, int], None] | None = None
+    ) -> SearchResult:
+        """Search to the end, or to the limits.
+
+        Parameters
+        ----------
+        limits, on_progress
+            As for `search`. The limit on nodes counts those of earlier runs.
+
+        Returns
+        -------
+        SearchResult
+        """
+        self.limits = limits
+        self.stopped: StopReason | None = None
         while self.open or self.dive is not None:
-            self.stopped = self.limits.reason(self.nodes)
+            self.stopped = limits.reason(self.nodes)
             if self.stopped is not None:
                 break
             node, self.dive = self.dive or heapq.heappop(self.open), None
@@ -208,8 +215,8 @@ class _Tree:
             if self.stopped is not None:
                 self._push(node)
                 break
-            if self.on_progress is not None:
-                self.on_progress(self.incumbent.score, self._bound(), self.nodes)
+            if on_progress is not None:
+                on_progress(self.incumbent.score, self._bound(), self.nodes)
         return SearchResult(self.incumbent.y, self._bound(), self.stopped, self.nodes)
 
     def _look_elsewhere(self) -> None:
@@ -379,6 +386,15 @@ class _Tree:
                 self.dive = child
             else:
                 self._push(child)
+
+
+def _first(uprooted: UprootedModel, limits: Limits, initial: ArrayLike | None, seed: int) -> Bits:
+    """Find the assignment to start from."""
+    given = None if initial is None else improve(uprooted, initial, limits)
+    if uprooted.n_vertices > _SMALL:
+        effort = _first_effort(uprooted, limits)
+        return find(uprooted, seed, limits.part(_SHARE), given, *effort)
+    return np.zeros(uprooted.n_vertices, np.int8) if given is None else given
 
 
 def _first_effort(uprooted: UprootedModel, limits: Limits) -> tuple[int, int]:
