@@ -281,7 +281,7 @@ def solve(
     certify : bool
         Attach a certificate that `mapreroot.verify` checks.
     nodes : int, optional
-        Limit on search nodes.
+        Limit on search nodes, in each block of M+.
     solutions : int
         How many assignments to find, each the best of the rest ("loc" and "tri" give one). The
         ``gap`` is for the first alone.

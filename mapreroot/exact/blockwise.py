@@ -14,7 +14,7 @@ from mapreroot.exact.apart import SearchTask
 from mapreroot.exact.local_search import ENDLESS, find, improve
 from mapreroot.exact.mincut import balanced_map
 from mapreroot.exact.rooted import balanced_rooting
-from mapreroot.exact.search import SearchResult, search, trivial_bound
+from mapreroot.exact.search import Search, SearchResult, trivial_bound
 from mapreroot.limits import Limits, StopReason
 from mapreroot.model import UprootedModel
 
@@ -75,7 +75,8 @@ def solve_blocks(
     ----------
     uprooted : UprootedModel
     limits : Limits, optional
-        When to stop; every block then still gets an assignment and a bound.
+        When to stop; every block then still gets an assignment and a bound. Each has its part of
+        the time, and what others leave; nodes are counted block by block.
     initial : ndarray of int8, shape (n_vertices,), optional
         Where the searches start.
     gap : float
@@ -122,64 +123,104 @@ def solve_blocks(
         if balanced is None:
             hard.append(k)
             continue
-        found = balanced_map(block.model, *balanced)
-        ys[k] = found.y
-        done += found.bound
+        cut = balanced_map(block.model, *balanced)
+        ys[k] = cut.y
+        done += cut.bound
         roots[k] = int(reduction.vertices[block.vertices[balanced[0]]])
     # The largest last: where time runs out, the many small ones have been answered.
     hard.sort(key=lambda k: parts[k].model.n_vertices)
-    waiting = {k: trivial_bound(parts[k].model) for k in hard}
-    allowed = gap and gap * _least_size(done, [parts[k].model for k in hard])
-    sent = {
+    models = {k: parts[k].model for k in hard}
+    allowed = gap and gap * _least_size(done, list(models.values()))
+    tasks = {
         k: SearchTask(
-            parts[k].model,
-            None if start is None else start[parts[k].vertices],
-            allowed / len(hard),
-            seed,
+            model, None if start is None else start[parts[k].vertices], allowed / len(hard), seed
         )
-        for k in hard
-        if elsewhere is not None and parts[k].model.n_vertices >= _SENT
+        for k, model in models.items()
     }
-    answered: dict[int, SearchResult] = {}
-    if elsewhere is not None and len(sent) > 1:
-        for k, found in elsewhere(sent):
-            answered[k] = found
-            if on_progress is not None:
-                there = [(parts[j].model.score(f.y), f.bound) for j, f in answered.items()]
-                unknown = sum(bound for j, bound in waiting.items() if j not in answered)
-                on_progress(
-                    done + sum(score for score, _ in there),
-                    done + sum(bound for _, bound in there) + unknown,
-                    sum(f.nodes for f in answered.values()),
-                )
+    standing = _Standing(done, models, on_progress)
+    answered = {} if elsewhere is None else _answered(tasks, elsewhere, standing)
+    here = {k: task for k, task in tasks.items() if k not in answered}
+    found = answered | _search_in_turns(here, limits, standing)
     slack = tolerance = 0.0
-    nodes = 0
     stopped: StopReason | None = None
-    for k in hard:
-        part = parts[k].model
-        del waiting[k]
-        found = answered.get(k) or search(
-            part,
-            limits=limits,
-            initial=None if start is None else start[parts[k].vertices],
-            gap=max(0.0, allowed - slack) / (len(waiting) + 1),
-            seed=seed,
-            on_progress=on_progress
-            and partial(_relay, on_progress, done, done + slack + sum(waiting.values()), nodes),
-        )
-        ys[k] = found.y
-        score = part.score(found.y)
-        missing = max(0.0, found.bound - score)
-        done += score
-        nodes += found.nodes
+    for k, result in found.items():
+        ys[k] = result.y
+        missing = max(0.0, result.bound - models[k].score(result.y))
         if missing:
             slack += missing
-            tolerance = max(tolerance, part.tolerance)
-            stopped = stopped or found.stopped
+            tolerance = max(tolerance, models[k].tolerance)
+            stopped = stopped or result.stopped
     whole = recombine(kernel.n_vertices, parts, [y for y in ys if y is not None])
+    nodes = sum(result.nodes for result in found.values())
     return BlockwiseSolution(
         reduction.restore(whole), slack, tolerance, tuple(roots), nodes, stopped
     )
+
+
+class _Standing:
+    """How far the searches are, as progress of the whole."""
+
+    def __init__(
+        self,
+        done: float,
+        models: Mapping[int, UprootedModel],
+        listener: Callable[[float, float, int], None] | None,
+    ) -> None:
+        # To begin with, everything on one side, and a bound that needs no work.
+        self.blocks = {k: (m.constant, trivial_bound(m), 0) for k, m in models.items()}
+        self.score = done + sum(score for score, _, _ in self.blocks.values())
+        self.bound = done + sum(bound for _, bound, _ in self.blocks.values())
+        self.nodes = 0
+        self.listener = listener
+
+    def put(self, k: int, score: float, bound: float, nodes: int) -> None:
+        before = self.blocks[k]
+        self.blocks[k] = score, bound, nodes
+        self.score += score - before[0]
+        self.bound += bound - before[1]
+        self.nodes += nodes - before[2]
+        if self.listener is not None:
+            self.listener(self.score, self.bound, self.nodes)
+
+
+def _answered(
+    tasks: Mapping[int, SearchTask],
+    elsewhere: Callable[[Mapping[int, SearchTask]], Iterable[tuple[int, SearchResult]]],
+    standing: _Standing,
+) -> dict[int, SearchResult]:
+    """Have the larger blocks searched elsewhere, if there are several."""
+    sent = {k: task for k, task in tasks.items() if task.model.n_vertices >= _SENT}
+    found = {}
+    for k, result in elsewhere(sent) if len(sent) > 1 else ():
+        found[k] = result
+        standing.put(k, tasks[k].model.score(result.y), result.bound, result.nodes)
+    return found
+
+
+def _search_in_turns(
+    tasks: Mapping[int, SearchTask], limits: Limits, standing: _Standing
+) -> dict[int, SearchResult]:
+    """Search every block for its part of the time, and go on with those that it did not suffice."""
+    searches: dict[int, Search] = {}
+    found: dict[int, SearchResult] = {}
+    waiting = {k: float(task.model.n_vertices) for k, task in tasks.items()}
+    while waiting:
+        left = sum(waiting.values())
+        unfinished = {}
+        for k, weight in waiting.items():
+            task, turn = tasks[k], limits.part(weight / max(left, weight))
+            left -= weight
+            if k not in searches:
+                searches[k] = Search(task.model, turn, task.initial, task.gap, task.seed)
+            result = found[k] = searches[k].run(turn, partial(standing.put, k))
+            score = task.model.score(result.y)
+            standing.put(k, score, result.bound, result.nodes)
+            if result.stopped == "time" and result.bound > score:
+                unfinished[k] = result.bound - score
+            else:
+                del searches[k]  # with its linear programs
+        waiting = unfinished if limits.reason() is None else {}
+    return found
 
 
 def _least_size(done: float, hard: list[UprootedModel]) -> float:
@@ -187,16 +228,3 @@ def _least_size(done: float, hard: list[UprootedModel]) -> float:
     low = done + sum(part.score(improve(part, np.zeros(part.n_vertices))) for part in hard)
     high = done + sum(trivial_bound(part) for part in hard)
     return max(1.0, low, -high)
-
-
-def _relay(
-    on_progress: Callable[[float, float, int], None],
-    done: float,
-    above: float,
-    nodes: int,
-    score: float,
-    bound: float,
-    count: int,
-) -> None:
-    """Report one block's search as progress of the whole."""
-    on_progress(done + score, above + bound, nodes + count)

@@ -330,6 +330,7 @@ class Search:
             self.incumbent.offer(node.way.restore(found.y))
         for y in hyperplane_roundings(found.X, self.seed + self.nodes):
             self._offer(node.way, improve(kernel, y, self.limits))
+        node.multipliers = found.multipliers
         self.stopped = found.stopped
         if self.stopped is None and not self._close(node.bound):
             self._split(node, found)

@@ -12,7 +12,7 @@ from mapreroot.exact import search as module
 from mapreroot.exact import semidefinite_nodes
 from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.local_search import find
-from mapreroot.exact.search import search
+from mapreroot.exact.search import Search, search
 from mapreroot.limits import Limits
 from mapreroot.model import TOL, UprootedModel
 
@@ -150,6 +150,40 @@ def test_a_node_limit_leaves_a_true_bound(monkeypatch):
     found = search(uprooted, Limits(nodes=1))
     assert found.stopped == "nodes"
     assert found.bound >= optimum > uprooted.score(found.y) - 1e-9
+
+
+@pytest.mark.parametrize("engine", ["cycles", "semidefinite"])
+def test_a_stopped_search_goes_on_where_it_was(engine, monkeypatch):
+    if engine == "cycles":
+        monkeypatch.setattr(semidefinite_nodes, "_DENSE", np.inf)
+        monkeypatch.setattr(semidefinite_nodes, "_HALF_DENSE", np.inf)
+    else:
+        monkeypatch.setattr(module, "sdp_bound", partial(module.sdp_bound, rounds=3))
+    uprooted = complete(24, 4, "sign")
+    whole = search(uprooted)
+    stopped = Search(uprooted, Limits())
+    bounds = []
+    for nodes in range(1, whole.nodes):
+        found = stopped.run(Limits(nodes=nodes))
+        assert (found.stopped, found.nodes) == ("nodes", nodes)
+        bounds.append(found.bound)
+    assert bounds == sorted(bounds, reverse=True)
+    last = stopped.run(Limits())
+    assert last.stopped is None
+    assert (last.bound, last.nodes) == (whole.bound, whole.nodes)
+    assert (last.y == whole.y).all()
+
+
+@settings(max_examples=6)
+@given(st.integers(0, 10**6))
+def test_pieces_of_time_prove_the_same_optimum(seed):
+    uprooted = [torus(14, seed), torus(12, seed, "sign"), complete(30, seed)][seed % 3]
+    pieces = Search(uprooted, Limits(seconds=0.01))
+    found = pieces.run(Limits(seconds=0.01))
+    while found.stopped == "time":
+        found = pieces.run(Limits(seconds=2 * found.nodes / 100))
+    assert found.bound == pytest.approx(search(uprooted).bound)
+    assert uprooted.score(found.y) == pytest.approx(found.bound)
 
 
 def test_ctrl_c_gives_the_incumbent():
