@@ -29,7 +29,8 @@ def test_no_block_takes_the_time_of_another():
     models = hard(0), hard(1)
     found = solve_blocks(uproot(side_by_side(*models)), Limits(seconds=4.0))
     assert found.stopped == "time"
-    scores = [model.score(part) for model, part in zip(models, np.split(found.y[1:], [120]), strict=False)]
+    halves = np.split(found.y[1:], 2)
+    scores = [model.score(half) for model, half in zip(models, halves, strict=True)]
     # Had one of them got nothing, its bound would have been that of all repulsive edges cut.
     unbounded = [trivial_bound(uproot(m)) - s for m, s in zip(models, scores, strict=True)]
     assert 0 < found.slack < min(unbounded) / 2
