@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from mapreroot.model import Model
 
-__all__ = ["ExactGraph", "Number", "RefusedError", "half_of", "size_of"]
+__all__ = ["ExactGraph", "Number", "RefusedError", "half_of", "over", "size_of"]
 
 Number = int | Fraction
 
@@ -32,8 +32,13 @@ def size_of(number: Number) -> Number:
 
 def half_of(number: Number) -> Number:
     """Halve, and stay an integer where that is one."""
-    half = Fraction(number, 2)
-    return half.numerator if half.denominator == 1 else half
+    return over(number, 2)
+
+
+def over(number: Number, scale: int) -> Number:
+    """Divide, and stay an integer where that is one."""
+    ratio = Fraction(number) / scale
+    return ratio.numerator if ratio.denominator == 1 else ratio
 
 
 class _Rows(dict[int, dict[int, Number]]):

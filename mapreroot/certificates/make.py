@@ -15,7 +15,7 @@ from mapreroot.certificates.graph import ExactGraph, Number, size_of
 from mapreroot.model import Model
 from mapreroot.residual import network, push_all
 
-__all__ = ["certificate", "cycles_argument", "flow_argument", "semidefinite_argument"]
+__all__ = ["Argument", "certificate", "flow_argument", "multiplier_bits", "semidefinite_argument"]
 
 Argument = dict[str, Any]
 Ints = npt.NDArray[np.int64]
@@ -179,26 +179,22 @@ def _floor(number: Number, shift: int) -> int:
     return math.floor(number) >> -shift
 
 
-def cycles_argument(
-    unit: Fraction, rows: Iterable[tuple[float, Sequence[int], Sequence[int]]]
-) -> Argument:
-    """Bound a graph by multipliers of cycle inequalities.
+def multiplier_bits(largest: float, bits: int) -> int:
+    """Choose how fine multipliers are to be written.
 
     Parameters
     ----------
-    unit : Fraction
-        How much one unit of the exact graph is worth in the multipliers' own.
-    rows : iterable of (multiplier, cycle, odd)
-        The cycle's vertices in order, and the positions k of the edges (cycle[k], cycle[k + 1])
-        of F. Multipliers that are not positive are left out.
+    largest : float
+        The largest weight, in nats.
+    bits : int
+        A nat is 2**bits of the exact graph's units.
+
+    Returns
+    -------
+    int
+        For multiples of 2**-that of a unit, so that the largest has some 60 bits.
     """
-    kept = [(float(y), list(cycle), list(odd)) for y, cycle, odd in rows if y > 0]
-    if not kept:
-        return {"by": "signs"}
-    largest = Fraction(max(y for y, _, _ in kept)) / unit
-    scale = 2 ** max(0, _BITS - math.ceil(math.log2(largest)))
-    written = [[math.floor(Fraction(y) / unit * scale), cycle, odd] for y, cycle, odd in kept]
-    return {"by": "cycles", "scale": scale, "rows": written}
+    return max(0, _BITS - math.frexp(largest)[1] - bits)
 
 
 def semidefinite_argument(

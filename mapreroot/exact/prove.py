@@ -8,49 +8,52 @@ optimum known, that takes about the time of the solve.
 from __future__ import annotations
 
 import heapq
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mapreroot.certificates.arrays import BITS, WideGraph, denominator_bits
-from mapreroot.certificates.graph import ExactGraph, Number, size_of
+from mapreroot.certificates.graph import ExactGraph, Number
 from mapreroot.certificates.make import (
     Argument,
     certificate,
-    cycles_argument,
     flow_argument,
     semidefinite_argument,
 )
-from mapreroot.certificates.verify import bound_of, model_score
-from mapreroot.decomposition import Step, blocks, reduce
+from mapreroot.certificates.rules import bound_of
+from mapreroot.certificates.verify import model_score
+from mapreroot.decomposition import blocks
+from mapreroot.exact.heritage import Heritage
+from mapreroot.exact.incumbent import Threshold
+from mapreroot.exact.proof_boxes import BoxProof, OpenBox
+from mapreroot.exact.proof_steps import balanced_flow, fixed, floats, heaviest_flow, part, reduced
 from mapreroot.exact.rooted import balanced_rooting
 from mapreroot.exact.semidefinite import Multipliers, sdp_bound
 from mapreroot.exact.semidefinite_nodes import is_dense, is_half_dense, splitting_pair
 from mapreroot.limits import Limits
 from mapreroot.model import Model, UprootedModel
-from mapreroot.relaxations.cuts import Cuts
-from mapreroot.relaxations.cycles import CycleRelaxation, solve_cycle_lp
-from mapreroot.relaxations.roof_duality import SPREAD, best_loc_root, roof_dual
+from mapreroot.relaxations.roof_duality import SPREAD, roof_dual
+from mapreroot.relaxations.tri import BYTES_PER_EDGE
 from mapreroot.rerooting import uproot
 from mapreroot.roots import max_w
 
 __all__ = ["prove"]
 
 Ints = npt.NDArray[np.int64]
-Bits = npt.NDArray[np.int8]
+
+_Work = Callable[[Limits], None]
 
 _LARGE = 5000  # variables and edges from which on the first steps work on arrays
 _SMALL = 11  # vertices that are tried out one by one
 _PART = Fraction(999, 1000)  # of a gap that will do: what is written down must fit in, rounded
-_PATIENCE = 20.0  # of the semidefinite bound: here the gap is known to close
-
-_Dual = tuple[Multipliers, Ints]  # semidefinite multipliers, and the vertices they are of
-_Bounded = tuple[Argument, tuple[int, int], _Dual | None]  # with the pair to branch on
+# How much of what is left ten rounds of separation must close, as in a search: while a semidefinite
+# bound is waiting, while there are only cases, and where there is nothing else.
+_IMPATIENT, _PATIENT, _ENDLESS = 0.64, 0.005, 0.0
 
 
 def prove(
@@ -140,84 +143,28 @@ def _large(model: Model, graph: WideGraph, y: Sequence[int], prover: _Prover) ->
     return {"by": "steps", "steps": [step], "then": prover.proof(rest.narrow(), y)}
 
 
-class _Heritage:
-    """What a case takes over from the relaxation it came from, and who was united since."""
+@dataclass(eq=False)
+class _Block:
+    """A graph that needs a relaxation, and the argument about it, which stands in the proof."""
 
-    def __init__(self, argument: Argument, dual: _Dual | None) -> None:
-        self.rows: list[list[Any]] = argument["rows"] if argument["by"] == "cycles" else []
-        self.dual = dual
-        self.home: dict[int, tuple[int, int]] = {}
-
-    def unite(self, steps: list[list[Any]]) -> None:
-        """Take note of the vertices that steps unite."""
-        for kind, *step in steps:
-            if kind == "tie":
-                self.home[step[0]] = (step[1], step[2])
-            elif kind == "fix":
-                self.home |= {u: (step[0], a) for u, a in step[1]}
-
-    def follow(self, u: int) -> tuple[int, int]:
-        """Say with whom a vertex is united now, and whether as its opposite."""
-        flip = 0
-        while u in self.home:
-            u, more = self.home[u]
-            flip ^= more
-        return u, flip
-
-    def multipliers(self, names: Ints) -> Multipliers | None:
-        """Carry the semidefinite multipliers over: any give a true bound."""
-        if self.dual is None:
-            return None
-        multipliers, before = self.dual
-        local = {name: k for k, name in enumerate(names.tolist())}
-        ends = [self.follow(u) for u in before.tolist()]
-        image = np.array([local.get(u, -1) for u, _ in ends], dtype=np.int64)
-        flipped = np.array([flip == 1 for _, flip in ends], dtype=np.bool_)
-        return multipliers.contract(image, flipped, len(names))
-
-    def cuts(self, model: UprootedModel, names: Ints) -> Cuts:
-        """Give the cycles that are still cycles of the model, with their odd sets as they are now.
-
-        An edge between two that are united is no more, one to an opposite changes sides.
-        """
-        local = {name: k for k, name in enumerate(names.tolist())}
-        numbers = {(u, v): e for e, (u, v) in enumerate(model.edges.tolist())}
-        edges: list[int] = []
-        odds: list[bool] = []
-        start = [0]
-        for _, cycle, odd in self.rows:
-            ends = [self.follow(u) for u in cycle]
-            kept: list[tuple[int, bool]] = []
-            chosen = set(odd)
-            for k, ((u, flip), (v, other)) in enumerate(itertools.pairwise([*ends, ends[0]])):
-                inside = (k in chosen) ^ (flip != other)
-                a, b = local.get(u, -1), local.get(v, -1)
-                if u != v:
-                    kept.append((numbers.get((min(a, b), max(a, b)), -1), inside))
-                elif inside:  # it holds of all points
-                    break
-            else:
-                at = {u for u, _ in ends}
-                if len(at) == len(kept) > 2 and all(e >= 0 for e, _ in kept):
-                    edges += [e for e, _ in kept]
-                    odds += [inside for _, inside in kept]
-                    start.append(len(edges))
-        return Cuts(
-            np.array(start, dtype=np.int64),
-            np.array(edges, dtype=np.int64),
-            np.array(odds, dtype=np.bool_),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Open:
-    """An argument that leaves a gap, to be replaced by cases in its place in the proof."""
-
-    argument: Argument
     graph: ExactGraph
     target: Number
-    pair: tuple[int, int]
-    dual: _Dual | None
+    model: UprootedModel
+    names: Ints
+    spared: float  # of the gap, in nats
+    threshold: Threshold
+    place: Argument
+
+    @property
+    def bound(self) -> Number:
+        """What the argument proves."""
+        return bound_of(self.graph, self.place)
+
+    def take(self, argument: Argument) -> None:
+        """Replace the argument by another one, unless that proves less."""
+        if not self.place or bound_of(self.graph, argument) <= self.bound:
+            self.place.clear()
+            self.place.update(argument)
 
 
 class _Prover:
@@ -225,228 +172,185 @@ class _Prover:
 
     def __init__(self, scale: int, limits: Limits, slack: float, branch: bool) -> None:
         self.scale, self.limits, self.branch = scale, limits, branch
-        self.slack = Fraction(slack)  # for each block
+        self.worst_first = slack > 0.0
+        self.slack = slack  # of what comes next
+        self.used = 0.0  # of the slack, by what is closed, or may stay open
         self.opened = 0
-        self.open: list[tuple[Number, int, _Open]] = []  # the first is to be closed next
+        self.open: list[tuple[float, int, _Work]] = []
+        self.unfinished: dict[int, _Block] = {}  # whose relaxation was stopped
 
     def proof(self, graph: ExactGraph, y: Sequence[int]) -> Argument:
-        """Prove what relaxations prove, then go on by cases while gaps are open; uses graph up."""
+        """Prove what relaxations prove, then go on where gaps are open; uses the graph up."""
         argument = self.graph(graph, y)
         while self.open and self.limits.reason() is None:
-            _, _, at = heapq.heappop(self.open)
-            cases = self.cases(at)
-            if self.limits.reason() is None:  # else its cases have but the bounds at hand
-                at.argument.clear()
-                at.argument.update(cases)
+            _, number, work = heapq.heappop(self.open)
+            self.unfinished.pop(number, None)
+            work(self.limits)
+        for at in self.unfinished.values():
+            at.take(heaviest_flow(at.graph, at.model, at.names))
         return argument
+
+    def later(self, gap: float, work: _Work, unfinished: _Block | None = None) -> None:
+        """Keep in mind what may close a gap, in nats, and if it is a relaxation that goes on."""
+        self.opened += 1
+        if unfinished is not None:
+            self.unfinished[-self.opened] = unfinished
+        # Where all gaps must be closed, the newest first holds fewest graphs.
+        heapq.heappush(self.open, (-gap if self.worst_first else 0.0, -self.opened, work))
 
     def graph(self, graph: ExactGraph, y: Sequence[int]) -> Argument:
         """Reduce, split, and prove each block for the part of y in it; uses the graph up."""
-        model, names = self.floats(graph)
+        model, names = floats(graph, self.scale)
+        self.worst_first = self.slack > model.tolerance
         if model.n_vertices > _SMALL and (balanced := balanced_rooting(model)) is not None:
-            return _balanced_flow(graph, names, *balanced)
-        steps = self.reduced(graph)
-        model, names = self.floats(graph)
-        parts = blocks(model)
+            return balanced_flow(graph, names, *balanced)
+        steps = reduced(graph, self.scale)
+        return {"by": "steps", "steps": steps, "then": self.apart(graph, y, self.limits)}
+
+    def apart(self, graph: ExactGraph, y: Sequence[int], limits: Limits) -> Argument:
+        """Prove block by block, the smallest first, each in its part of the time."""
+        model, names = floats(graph, self.scale)
+        parts = sorted(blocks(model), key=lambda block: block.model.n_vertices)
         if len(parts) == 1:
-            then = self.block(graph, graph.value(y))
-        else:
-            self.slack /= max(1, len(parts))
-            pieces = []
-            for part in parts:
-                inside = [int(names[v]) for v in part.vertices]
-                piece = _part(graph, inside)
-                pieces.append({"vertices": inside, "proof": self.block(piece, piece.value(y))})
-            then = {"by": "parts", "parts": pieces}
+            return self.block(graph, y, limits)
+        slack, used = self.slack, self.used
+        pieces = []
+        left = sum(block.model.n_vertices for block in parts)
+        for k, block in enumerate(parts):
+            allowed = self.slack = max(0.0, slack + used - self.used) / (len(parts) - k)
+            opened = self.opened
+            turn = limits.part(block.model.n_vertices / left)
+            left -= block.model.n_vertices
+            inside = [int(names[v]) for v in block.vertices]
+            pieces.append({"vertices": inside, "proof": self.block(part(graph, inside), y, turn)})
+            self.used += allowed if self.opened > opened else 0.0
+        return {"by": "parts", "parts": pieces}
+
+    def block(self, graph: ExactGraph, y: Sequence[int], limits: Limits) -> Argument:
+        """Prove that nothing exceeds y, if the limits let it; uses the graph up."""
+        model, names = floats(graph, self.scale)
+        settled = self.settled(graph, model, names)
+        if settled is not None:
+            return settled
+        steps = fixed(graph, model, names)
+        if steps:
+            steps += reduced(graph, self.scale)
+            return {"by": "steps", "steps": steps, "then": self.apart(graph, y, limits)}
+        return self.relaxed(graph, graph.value(y), model, names, Heritage(), limits)
+
+    def case(
+        self, graph: ExactGraph, target: Number, heritage: Heritage, limits: Limits
+    ) -> Argument:
+        """Prove that nothing exceeds a target in a graph with less vertices than there were."""
+        steps = reduced(graph, self.scale)
+        model, names = floats(graph, self.scale)
+        then = self.settled(graph, model, names)
+        if then is None:
+            more = fixed(graph, model, names)
+            heritage.unite(steps + more)
+            if more:
+                then = self.case(graph, target, heritage, limits)
+            else:
+                then = self.relaxed(graph, target, model, names, heritage, limits)
+            steps += more
         return {"by": "steps", "steps": steps, "then": then}
 
-    def block(
-        self, graph: ExactGraph, target: Number, heritage: _Heritage | None = None
-    ) -> Argument:
-        """Prove that nothing exceeds the target, if the limits let it; uses the graph up."""
-        model, names = self.floats(graph)
+    def settled(self, graph: ExactGraph, model: UprootedModel, names: Ints) -> Argument | None:
+        """Prove what is small or balanced."""
         if model.n_vertices == 0:
             return {"by": "signs"}
         balanced = balanced_rooting(model)
         if balanced is not None:
-            return _balanced_flow(graph, names, *balanced)
-        if model.n_vertices <= _SMALL:
-            return {"by": "all"}
-        steps = self.fixed(graph, model, names)
-        if steps:
-            steps += self.reduced(graph)
-            if heritage is not None:
-                heritage.unite(steps)
-            return {"by": "steps", "steps": steps, "then": self.block(graph, target, heritage)}
-        return self.relaxed(graph, target, model, names, heritage)
+            return balanced_flow(graph, names, *balanced)
+        return {"by": "all"} if model.n_vertices <= _SMALL else None
 
     def relaxed(
         self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints,
-        heritage: _Heritage | None,
+        heritage: Heritage, limits: Limits,
     ) -> Argument:  # fmt: skip
-        """Bound by a relaxation; where that leaves a gap, it is kept in mind."""
-        if self.limits.reason() is not None:  # one flow, LOC, is what there is always time for
-            ends, sizes = model.edges.ravel(), np.repeat(np.abs(model.weights), 2)
-            return flow_argument(graph, int(names[np.bincount(ends, sizes).argmax()]))
-        tolerance = Fraction(model.tolerance)
-        argument, least = {"by": "signs"}, graph.signs()
-        for method in self.relaxations(model):
-            found, pair, dual = method(graph, target, model, names, heritage)
-            bound = bound_of(graph, found)
-            if bound <= least:
-                argument, least = found, bound
-            if least - target <= 2 * self.scale * max(self.slack, tolerance):
-                return argument
-        if self.branch:
-            # Without a slack all gaps must be closed: the newest first holds fewest graphs.
-            order = target - least if self.slack > tolerance else 0
-            self.opened += 1
-            u, v = int(names[pair[0]]), int(names[pair[1]])
-            at = _Open(argument, graph, target, (u, v), dual)
-            heapq.heappush(self.open, (order, -self.opened, at))
-        return argument
+        """Bound by a relaxation; what goes on where that leaves a gap is kept in mind."""
+        if limits.reason() is not None or limits.lacks(BYTES_PER_EDGE * model.m):
+            return heaviest_flow(graph, model, names)
+        score = float(Fraction(target) / (2 * self.scale))
+        # Where relaxations are all that will be tried, they need leave nothing.
+        spared = float(_PART) * self.slack if self.branch else 0.0
+        at = _Block(graph, target, model, names, spared, Threshold(model, score, spared), {})
+        if is_dense(model) or heritage.dual is not None:
+            self.semidefinite(at, heritage, limits)
+        else:
+            cuts = heritage.cuts(model, names)
+            bits = self.scale.bit_length()
+            self.expand(
+                at, BoxProof(model, names, at.threshold, bits, cuts, at.place), None, limits
+            )
+        return at.place
 
-    def cases(self, at: _Open) -> Argument:
+    def expand(self, at: _Block, proof: BoxProof, box: OpenBox | None, limits: Limits) -> None:
+        """Bound a box, or all, by cycle inequalities, and go on where that leaves a gap."""
+        box = box or proof.root
+        dense = is_half_dense(at.model)
+        share = _IMPATIENT if dense else _PATIENT if self.branch else _ENDLESS
+        found = proof.bound(box, share, limits)
+        gap = box.bound - at.threshold.score
+        if at.threshold.closes(box.bound):
+            self.used += max(0.0, gap)
+        elif found.stopped is not None:
+            self.later(gap, partial(self.expand, at, proof, box), at)
+        elif dense:
+            self.semidefinite(at, Heritage(), limits)
+        elif not self.branch:
+            return
+        elif proof.is_small(found):
+            graph, heritage = at.graph.copy(), Heritage(at.place["rows"])
+            for u, v, flip in box.ties.unions():
+                graph.unite(u, v, flip)
+                heritage.unite([["tie", u, v, flip]])
+            box.node["then"] = self.case(graph, at.target, heritage, limits)
+        else:
+            for child in proof.branch(box, found, limits):
+                self.later(gap, partial(self.expand, at, proof, child))
+
+    def semidefinite(self, at: _Block, heritage: Heritage, limits: Limits) -> None:
+        """Bound by the semidefinite relaxation, and go on where that leaves a gap."""
+        threshold, names = at.threshold, at.names
+        enough = threshold.score + float(_PART) * max(threshold.step, at.spared)
+        start = heritage.multipliers(names)
+        found = sdp_bound(at.model, enough, limits, start)
+        at.take(_semidefinite(at.graph, at.model, names, found.multipliers, self.scale))
+        gap = float(Fraction(at.bound - at.target) / (2 * self.scale))
+        heritage = Heritage(dual=(found.multipliers, names))
+        if gap <= threshold.slack:
+            self.used += max(0.0, gap)
+        elif found.stopped is not None:
+            self.later(gap, partial(self.semidefinite, at, heritage), at)
+        elif self.branch:
+            self.later(gap, partial(self.cases, at, splitting_pair(found.X), heritage))
+
+    def cases(self, at: _Block, pair: tuple[int, int], before: Heritage, limits: Limits) -> None:
         """Say that two vertices are equal or differ, and bound both."""
-        u, v = at.pair
+        u, v = at.names[list(pair)].tolist()
         cases: Argument = {"by": "cases", "pair": [u, v]}
         for flip, name in ((0, "same"), (1, "differ")):
-            case = at.graph.copy()
-            case.unite(u, v, flip)
-            steps = self.reduced(case)
-            heritage = _Heritage(at.argument, at.dual)
-            heritage.unite([["tie", u, v, flip], *steps])
-            then = self.block(case, at.target, heritage)
-            cases[name] = {"by": "steps", "steps": steps, "then": then}
-        return cases
-
-    @property
-    def spared(self) -> Fraction:
-        """What a relaxation need not close: nothing where it is all that will be tried."""
-        return self.slack if self.branch else Fraction(0)
-
-    def relaxations(self, model: UprootedModel) -> list[Callable[..., _Bounded]]:
-        """Say which relaxations to try on a model, as `search` does."""
-        if not is_half_dense(model):
-            return [self.cycles]
-        return [self.semidefinite] if is_dense(model) else [self.cycles, self.semidefinite]
-
-    def cycles(
-        self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints,
-        heritage: _Heritage | None,
-    ) -> _Bounded:  # fmt: skip
-        """Bound by cycle inequalities; and where they hesitate most about a heavy edge."""
-        lower = float(Fraction(target) / (2 * self.scale) + _PART * self.spared)
-        cuts = None if heritage is None else heritage.cuts(model, names)
-        relaxation = solve_cycle_lp(model, lower=lower, limits=self.limits, cuts=cuts)
-        argument = cycles_argument(Fraction(1, 2 * self.scale), _rows(relaxation, model, names))
-        doubt = np.minimum(relaxation.d, 1 - relaxation.d) * np.abs(model.weights)
-        u, v = model.edges[int(doubt.argmax())].tolist()
-        return argument, (u, v), None
-
-    def semidefinite(
-        self, graph: ExactGraph, target: Number, model: UprootedModel, names: Ints,
-        heritage: _Heritage | None,
-    ) -> _Bounded:  # fmt: skip
-        """Bound by the semidefinite relaxation; and the pair that it decides least."""
-        unit = Fraction(1, 2 * self.scale)
-        enough = float(target * unit + _PART * max(graph.step() * unit, self.spared))
-        start = None if heritage is None else heritage.multipliers(names)
-        found = sdp_bound(model, enough, self.limits, start, hope=_PATIENCE)
-        dual = found.multipliers
-        rows = []
-        for y, codes in zip(dual.weights.tolist(), dual.rows.tolist(), strict=True):
-            used = [code for code in codes if code >= 0]
-            members = [int(names[code >> 1]) for code in used]
-            rows.append((y, members, [-1 if code & 1 else 1 for code in used]))
-        # The form that the shifts belong to has a diagonal: minus an eighth of the degrees.
-        ends, double = model.edges.ravel(), np.repeat(model.weights, 2)
-        degree = np.bincount(ends, double, minlength=model.n_vertices)
-        shift = dual.shift + degree / 8
-        argument = semidefinite_argument(graph, names.tolist(), unit, rows, shift)
-        return argument, splitting_pair(found.X), (dual, names)
-
-    def floats(self, graph: ExactGraph) -> tuple[UprootedModel, Ints]:
-        """Give the vertices that have edges as a model in floats, and their names."""
-        edges = list(graph.edges())
-        ends = np.array([(u, v) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
-        names, local = np.unique(ends, return_inverse=True)
-        weights = [float(Fraction(w) / self.scale) for _, _, w in edges]
-        constant = float(Fraction(graph.constant) / (2 * self.scale))
-        model = UprootedModel(len(names), local.reshape(-1, 2), weights, constant)
-        return model, names
-
-    def reduced(self, graph: ExactGraph) -> list[list[Any]]:
-        """Do on the exact graph what `reduce` does in floats."""
-        model, names = self.floats(graph)
-        steps: list[list[Any]] = []
-        for kind, u, a, _, _ in reduce(model).steps.tolist():
-            vertex = int(names[u])
-            if kind == Step.TIED:
-                other, flip = int(names[a >> 1]), a & 1
-                steps.append(["tie", vertex, other, flip])
-                graph.unite(vertex, other, flip)
-            elif kind == Step.DROPPED:
-                steps.append(["ignore", vertex, int(names[a >> 1])])
-                graph.ignore(vertex, int(names[a >> 1]))
-            else:
-                steps += _ignored_beyond_three(graph, vertex)
-                steps.append(["drop", vertex])
-                graph.drop(vertex)
-        return steps
-
-    def fixed(self, graph: ExactGraph, model: UprootedModel, names: Ints) -> list[list[Any]]:
-        """Fix what roof duality ties to the best root, with a flow that proves it."""
-        root, dual, _ = best_loc_root(model)
-        tied = np.flatnonzero(dual.strong >= 0)
-        values = {int(names[v]): int(dual.strong[v]) for v in tied if v != root}
-        if not values:
-            return []
-        home = int(names[root])
-        proof = flow_argument(graph.around(home, values), home)
-        for u, a in values.items():
-            graph.unite(u, home, a)
-        return [["fix", home, [[u, a] for u, a in values.items()], proof]]
+            graph, heritage = at.graph.copy(), Heritage(dual=before.dual)
+            graph.unite(u, v, flip)
+            heritage.unite([["tie", u, v, flip]])
+            cases[name] = self.case(graph, at.target, heritage, limits)
+        if limits.reason() is None:  # else its cases have but the bounds at hand
+            at.place.clear()
+            at.place.update(cases)
 
 
-def _balanced_flow(graph: ExactGraph, names: Ints, root: int, flips: Bits) -> Argument:
-    switching = np.zeros(graph.n, dtype=np.int8)
-    switching[names] = flips
-    return flow_argument(graph, int(names[root]), switching)
-
-
-def _part(graph: ExactGraph, inside: Sequence[int]) -> ExactGraph:
-    """Give the edges inside a set of vertices as a graph of their own."""
-    piece = ExactGraph(graph.n, 0)
-    members = set(inside)
-    for u in inside:
-        for v, w in graph.weight[u].items():
-            if u < v and v in members:
-                piece.add(u, v, w)
-    return piece
-
-
-def _ignored_beyond_three(graph: ExactGraph, u: int) -> list[list[Any]]:
-    """Ignore the lightest edges of a vertex, which vanished in floats, down to degree 3."""
-    edges = sorted(graph.weight[u].items(), key=lambda edge: size_of(edge[1]))
-    steps: list[list[Any]] = []
-    for v, _ in edges[: max(0, len(edges) - 3)]:
-        steps.append(["ignore", u, v])
-        graph.ignore(u, v)
-    return steps
-
-
-def _rows(
-    relaxation: CycleRelaxation, model: UprootedModel, names: Ints
-) -> list[tuple[float, list[int], list[int]]]:
-    """Give multipliers, cycles as vertices in order, and the positions of their odd sets."""
+def _semidefinite(
+    graph: ExactGraph, model: UprootedModel, names: Ints, dual: Multipliers, scale: int
+) -> Argument:
+    """Write semidefinite multipliers down."""
     rows = []
-    cuts = relaxation.cuts
-    for k, y in enumerate(relaxation.y.tolist()):
-        part = slice(cuts.start[k], cuts.start[k + 1])
-        ends = model.edges[cuts.edge[part]]
-        # An edge starts at the vertex that it shares with the one before it.
-        pairs = zip(np.roll(ends, 1, axis=0).tolist(), ends.tolist(), strict=True)
-        start = [next(iter(set(a) & set(b))) for a, b in pairs]
-        rows.append((y, [int(names[v]) for v in start], np.flatnonzero(cuts.odd[part]).tolist()))
-    return rows
+    for y, codes in zip(dual.weights.tolist(), dual.rows.tolist(), strict=True):
+        used = [code for code in codes if code >= 0]
+        members = [int(names[code >> 1]) for code in used]
+        rows.append((y, members, [-1 if code & 1 else 1 for code in used]))
+    # The form that the shifts belong to has a diagonal: minus an eighth of the degrees.
+    ends, double = model.edges.ravel(), np.repeat(model.weights, 2)
+    degree = np.bincount(ends, double, minlength=model.n_vertices)
+    unit = Fraction(1, 2 * scale)
+    return semidefinite_argument(graph, names.tolist(), unit, rows, dual.shift + degree / 8)

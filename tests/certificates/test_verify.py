@@ -47,6 +47,53 @@ def test_a_cycle_inequality_proves_the_triangle():
     assert (checked.score, checked.bound, checked.exact_gap) == (2.0, 2.0, 0)
 
 
+UNEVEN = Model([0, 0, 0], [(0, 1), (1, 2), (0, 2)], [-2.0, -2.0, -3.0])
+SPLIT = {"pair": [1, 2], "same": {"rows": []}, "differ": {"rows": [[0, 2]]}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        SPLIT,
+        {"fixed": [[1, 2, 1]], "then": SIGNS},  # with 0 there no more than 2 + 3 is cut
+        {"fixed": [[1, 2, 1], [1, 3, 1], [2, 3, 1]]},  # all three cannot be cut
+        {"fixed": [[1, 2, 1]], "pair": [3, 2], "same": {"rows": []}, "differ": {"rows": []}},
+        {"pair": [1, 2], "same": {"rows": []}, "differ": {"rows": [], "then": SIGNS}},
+    ],
+    ids=["split", "then", "contradiction", "implied", "then in a case"],
+)
+def test_boxes_prove_a_triangle(more):
+    unpriced = cycles([[0, [1, 2, 3], [0, 1, 2]]])
+    assert verify(UNEVEN, certificate(UNEVEN, [0, 1, 1], 3.5, unpriced)).bound == 3.5
+    checked = verify(UNEVEN, certificate(UNEVEN, [0, 1, 1], 2.5, unpriced | more))
+    assert checked, checked.failure
+    assert checked.bound == 2.5
+
+
+@pytest.mark.parametrize(
+    ("more", "failure"),
+    [
+        ({**SPLIT, "differ": {"rows": []}}, "2.5 is stated, 3.5 is proved"),
+        ({"fixed": [[1, 2, 0]], "then": SIGNS}, "3.5 is proved"),  # with 1 there it is open
+        ({"fixed": [[0, 1, 1]]}, r"proof.fixed\[0\]: \(0, 1\) is no edge"),
+        ({"fixed": [[1, 2, 2]]}, r"proof.fixed\[0\]: 2 is neither"),
+        ({**SPLIT, "pair": [1, 1]}, "proof.pair: expected two"),
+        ({**SPLIT, "pair": [1, -2]}, "no vertex -2"),
+        ({"pair": [1, 2], "same": {"rows": []}}, "malformed"),
+        ({**SPLIT, "differ": {"rows": [[0, -2]]}}, "proof.differ: the multiplier -2"),
+        ({**SPLIT, "differ": {"rows": [[0, 2.0]]}}, "proof.differ: the multiplier 2.0"),
+        ({**SPLIT, "differ": {"rows": [[-1, 2]]}}, "proof.differ: there is no inequality -1"),
+        ({**SPLIT, "differ": {"rows": [[1, 2]]}}, "proof.differ: there is no inequality 1"),
+        ({"then": {"by": "magic"}}, "proof.then: no rule"),
+    ],
+)
+def test_wrong_boxes_are_refused(more, failure):
+    proof = cycles([[0, [1, 2, 3], [0, 1, 2]]]) | more
+    checked = verify(UNEVEN, certificate(UNEVEN, [0, 1, 1], 2.5, proof))
+    assert not checked
+    assert re.search(failure, checked.failure), checked.failure
+
+
 def test_a_bound_is_rounded_to_the_unit_of_the_weights():
     # The ten triangles of K5 prove 20/3; its cuts are worth whole multiples of 2 here.
     rows = [
@@ -354,6 +401,40 @@ def proofs(draw, vertices, depth=2):
         pair = [draw(vertex), draw(vertex)]
         return {"by": "cases", "pair": pair, "same": draw(inner), "differ": draw(inner)}
     return {"by": kind}
+
+
+@st.composite
+def boxes(draw, vertices, rows, depth=2):
+    """What may follow on multipliers of cycle inequalities, right or wrong."""
+    vertex = st.integers(1, vertices)
+    two = st.lists(vertex, min_size=2, max_size=2, unique=True)
+    node = {}
+    if draw(st.booleans()):
+        edge = st.tuples(two, st.integers(0, 1)).map(lambda drawn: [*drawn[0], drawn[1]])
+        node["fixed"] = draw(st.lists(edge, max_size=3))
+    if depth and draw(st.booleans()):
+        priced = st.lists(st.tuples(st.integers(0, rows - 1), st.integers(0, 9)), max_size=3)
+        for name in ("same", "differ"):
+            below = draw(boxes(vertices, rows, depth - 1))
+            node[name] = {"rows": [list(row) for row in draw(priced)], **below}
+        node["pair"] = draw(two)
+    elif draw(st.booleans()):
+        node["then"] = draw(st.sampled_from([SIGNS, {"by": "all"}]))
+    return node
+
+
+@given(st.lists(st.integers(-5, 5).filter(bool), min_size=10, max_size=10), st.data())
+def test_no_boxes_prove_a_falsehood(weights, data):
+    model = Model([0.0] * 5, K5.edges.tolist(), [float(w) for w in weights])
+    some = st.lists(st.integers(1, 5), min_size=3, max_size=5, unique=True)
+    row = st.tuples(st.integers(0, 9), some, st.sampled_from([[0], [1], [0, 1, 2]])).map(list)
+    rows = data.draw(st.lists(row, min_size=1, max_size=3))
+    proof = cycles(rows, data.draw(st.integers(1, 3))) | data.draw(boxes(5, len(rows)))
+    checked = verify(model, certificate(model, [0] * 5, 1e9, proof))
+    if checked:
+        assert checked.bound >= oracle.best_score(model)
+    else:
+        assert "below the score" in checked.failure
 
 
 @given(

@@ -10,7 +10,9 @@ from strategies import finite_floats, models, planted_balanced, small_integers
 
 from mapreroot import Model, solve, uproot
 from mapreroot.certificates import verify
+from mapreroot.exact import proof_boxes
 from mapreroot.exact import prove as proving
+from mapreroot.exact.heritage import Heritage
 from mapreroot.exact.prove import prove
 from mapreroot.exact.semidefinite import sdp_bound
 from mapreroot.generate import complete, image, torus
@@ -129,29 +131,55 @@ def test_the_worst_case_is_closed_first():
     assert gaps == sorted(gaps, reverse=True)
 
 
-@pytest.mark.parametrize("dense", [False, True])
-def test_cases_take_over_what_their_relaxation_had(dense, monkeypatch):
+def hard_models():
+    for n, seed in ((10, 10), (10, 11), (10, 12), (12, 3), (14, 3)):
+        rng = np.random.default_rng(seed)
+        pairs = [(i, j) for j in range(n) for i in range(j)]
+        weights = rng.integers(-9, -2, len(pairs)) if n == 10 else rng.normal(-1, 1, len(pairs))
+        yield Model([0.0] * n, pairs, weights.astype(float))
+
+
+def number_of(key, certificate):
+    return json.dumps(certificate).count(f'"{key}"')
+
+
+def test_cases_take_over_the_multipliers_of_their_relaxation(monkeypatch):
     monkeypatch.setattr(proving, "_SMALL", 3)
-    monkeypatch.setattr(proving, "is_half_dense", lambda model: dense)
-    monkeypatch.setattr(proving, "is_dense", lambda model: dense)
+    monkeypatch.setattr(proving, "is_dense", lambda model: True)
     monkeypatch.setattr(proving, "sdp_bound", partial(sdp_bound, rounds=1))  # leaves gaps
     cases, taken = 0, 0
-    carried = proving._Heritage.multipliers if dense else proving._Heritage.cuts
+    carried = Heritage.multipliers
 
     def counted(*arguments):
         nonlocal taken
         found = carried(*arguments)
-        taken += found is not None and (dense or len(found) > 0)
+        taken += found is not None
         return found
 
-    monkeypatch.setattr(proving._Heritage, carried.__name__, counted)
-    rng = np.random.default_rng(10)
-    pairs = [(i, j) for j in range(10) for i in range(j)]
-    for _ in range(6):
-        model = Model([0.0] * 10, pairs, rng.integers(-9, -2, len(pairs)).astype(float))
+    monkeypatch.setattr(Heritage, "multipliers", counted)
+    for model in hard_models():
         x = best(model)
         certificate = prove(model, x)
-        assert accepted(model, x, certificate).exact_gap == 0
-        cases += json.dumps(certificate).count('"pair"')
+        assert accepted(model, x, certificate).exact_gap <= 1e-8
+        cases += number_of("pair", certificate)
     assert cases > 3
     assert taken > 3
+
+
+@pytest.mark.parametrize("restart", [0.0, 1.0])
+def test_boxes_share_one_program_until_little_is_left_of_it(restart, monkeypatch):
+    monkeypatch.setattr(proving, "_SMALL", 3)
+    monkeypatch.setattr(proving, "is_dense", lambda model: False)
+    monkeypatch.setattr(proving, "is_half_dense", lambda model: False)
+    monkeypatch.setattr(proof_boxes, "_RESTART", restart)
+    pairs = fixed = programs = 0
+    for model in hard_models():
+        x = best(model)
+        certificate = prove(model, x)
+        assert accepted(model, x, certificate).exact_gap <= 1e-8
+        pairs += number_of("pair", certificate)
+        fixed += number_of("fixed", certificate)
+        programs += number_of("cycles", certificate)
+    assert pairs > 3
+    assert fixed > 0
+    assert (programs > 5) == (restart == 0.0)
