@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mapreroot.decomposition import blocks, recombine, reduce
 from mapreroot.exact.apart import SearchTask
-from mapreroot.exact.local_search import ENDLESS, find, improve
+from mapreroot.exact.local_search import find, find_by_the_clock, improve
 from mapreroot.exact.mincut import balanced_map
 from mapreroot.exact.rooted import balanced_rooting
 from mapreroot.exact.search import Search, SearchResult, trivial_bound
@@ -26,9 +26,9 @@ BYTES = 120
 """What reduction, roof duality and minimum cuts take per vertex and edge, all in all."""
 
 # Reduction takes up to so many seconds a vertex and edge, and cannot be interrupted. Where there is
-# less, walks take the rest, or so many rounds of them where there is less room than it needs; the
-# first walk has so many sweeps.
-_SECONDS, _ROUNDS, _SWEEPS = 1e-6, 5, 4
+# less, walks take the rest; where there is less room than it needs, so many rounds of them, the
+# first with so many sweeps.
+_SECONDS, _ROUNDS, _SWEEPS = 6e-7, 5, 4
 # Smaller blocks are searched sooner than sent.
 _SENT = 40
 
@@ -106,8 +106,10 @@ def solve_blocks(
     if reason is None and limits.left() < _SECONDS * (uprooted.n_vertices + uprooted.m):
         reason = "time"
     if reason is not None:  # not even time, or room, to reduce it
-        rounds = ENDLESS if reason == "time" else _ROUNDS
-        y = find(uprooted, seed, limits, initial, rounds, _SWEEPS)
+        if reason == "time":
+            y = find_by_the_clock(uprooted, seed, limits, initial)
+        else:
+            y = find(uprooted, seed, limits, initial, _ROUNDS, _SWEEPS)
         slack = trivial_bound(uprooted) - uprooted.score(y)
         return BlockwiseSolution(y, slack, 0.0, (), 0, reason)
     reduction = reduce(uprooted)

@@ -27,7 +27,7 @@ from mapreroot.decomposition import (
 from mapreroot.exact.cycle_nodes import Box, CycleNodes
 from mapreroot.exact.enumeration import enumerate_map
 from mapreroot.exact.incumbent import Incumbent
-from mapreroot.exact.local_search import ENDLESS, combine, find, improve, refine
+from mapreroot.exact.local_search import combine, find, find_by_the_clock, improve, refine
 from mapreroot.exact.semidefinite import Multipliers, SdpBound, sdp_bound
 from mapreroot.exact.semidefinite_nodes import (
     carried,
@@ -64,9 +64,12 @@ _IMPATIENT, _PATIENT = 0.64, 0.005
 # Rounds of the first heuristic: smaller models mostly are proved by the first bound.
 _MEDIUM, _ROUNDS, _FIRST = 300, 5, 50
 # Of those with so many edges a vertex, and from so many vertices on, a proof is out of reach unless
-# the relaxation is tight. Heuristics may then take this share of the time there is, and without a
-# limit they visit about so many vertices and edges' ends in each of some twenty sweeps.
-_LARGE, _DENSE, _SHARE, _VISITS = 20_000, 20, 0.5, 20_000_000
+# the relaxation is tight. Without a time limit walks visit about so many vertices and edges' ends
+# in each of some twenty sweeps; with one they take this share of the time first.
+_LARGE, _DENSE, _VISITS, _SHARE = 20_000, 20, 20_000_000, 0.5
+# A proof is near when the bound is, as a part of where it began. If it is not after this share of
+# the time, walks take the rest.
+_NEAR, _TRIAL = 0.03, 0.3
 # Seconds an edge of a minimum cut, which cannot be interrupted.
 _FLOW_SECONDS = 1e-6
 # When a box ties this share of the vertices, a smaller model with its own LP is worth the start.
@@ -183,7 +186,9 @@ class Search:
         self.closed = -np.inf  # the largest bound of a node that was closed
         self.branched = False
         self.semidefinite = False  # which bound the tree is built on
-        self.open = [_Node((0.0, 0), trivial_bound(uprooted), Reduction.nothing(uprooted))]
+        self.trivial = trivial_bound(uprooted)
+        self.near = n < _MEDIUM  # to a proof, so that all time is for that
+        self.open = [_Node((0.0, 0), self.trivial, Reduction.nothing(uprooted))]
         self.dive: _Node | None = None
 
     def run(
@@ -200,10 +205,17 @@ class Search:
         -------
         SearchResult
         """
-        self.limits = limits
+        self.whole = limits
+        self.limits = limits if self.near else limits.part(_TRIAL)
+        self._branch_and_bound(on_progress)
+        if self.stopped == "time":
+            self._walk_on(limits)
+        return SearchResult(self.incumbent.y, self._bound(), self.stopped, self.nodes)
+
+    def _branch_and_bound(self, on_progress: Callable[[float, float, int], None] | None) -> None:
         self.stopped: StopReason | None = None
         while self.open or self.dive is not None:
-            self.stopped = limits.reason(self.nodes)
+            self.stopped = self.limits.reason(self.nodes)
             if self.stopped is not None:
                 break
             node, self.dive = self.dive or heapq.heappop(self.open), None
@@ -215,14 +227,30 @@ class Search:
             if self.stopped is not None:
                 self._push(node)
                 break
+            self._hope(self._bound())
             if on_progress is not None:
                 on_progress(self.incumbent.score, self._bound(), self.nodes)
-        return SearchResult(self.incumbent.y, self._bound(), self.stopped, self.nodes)
+
+    def _walk_on(self, limits: Limits) -> None:
+        uprooted = self.incumbent.uprooted
+        if not _out_of_reach(uprooted) and limits.reason() is None:
+            self.walks += 1
+            y = find_by_the_clock(uprooted, self.seed + self.walks, limits, self.incumbent.y)
+            self.incumbent.offer(y)
+        while limits.reason() is None:  # from where a long walk has led
+            self._refine(None, limits)
+
+    def _hope(self, bound: float) -> None:
+        """Take the whole time once the bound is near."""
+        score = self.incumbent.score
+        if not self.near and bound - score <= _NEAR * (self.trivial - score):
+            self.near = True
+            self.limits.deadline = self.whole.deadline
 
     def _look_elsewhere(self) -> None:
         """Refine once more: beside a node's bound this costs nothing, and it may end the search."""
         if self.nodes > 1 and self.incumbent.uprooted.n_vertices <= _ANNEALED:
-            self._refine(500)
+            self._refine(500, self.limits)
 
     def _look_beside(self, relaxation: CycleNodes) -> None:
         """Look for a better assignment while that is cheap beside the linear program's work."""
@@ -233,7 +261,7 @@ class Search:
         sweeps = relaxation.lp.iterations - relaxation.counted
         if sweeps >= _SWEEPS:
             relaxation.counted = relaxation.lp.iterations
-            self._refine(sweeps)
+            self._refine(sweeps, self.limits)
 
     def _look_through(self, windows: Windows, iterations: int) -> None:
         incumbent, limits = self.incumbent, self.limits
@@ -241,10 +269,10 @@ class Search:
         while windows.work < enough and limits.reason() is None:
             incumbent.offer(windows.improve(incumbent.y, limits))
 
-    def _refine(self, sweeps: int) -> None:
+    def _refine(self, sweeps: int | None, limits: Limits) -> None:
         self.walks += 1
         incumbent, seed = self.incumbent, self.seed + self.walks
-        incumbent.offer(refine(incumbent.uprooted, incumbent.y, seed, self.limits, sweeps))
+        incumbent.offer(refine(incumbent.uprooted, incumbent.y, seed, limits, sweeps))
 
     def _bound(self) -> float:
         there = [self.closed, *(node.bound for node in self.open[:1])]
@@ -281,9 +309,9 @@ class Search:
         kernel = node.way.kernel
         N = kernel.n_vertices
         if kernel.m and self.nodes == 1 and not _out_of_reach(self.incumbent.uprooted):
-            effort = _effort(kernel, self.limits)
+            rounds = 1 if N < _MEDIUM else _ROUNDS
             given = self.incumbent.y[node.way.vertices]
-            y = find(kernel, self.seed, self.limits.part(_SHARE), given, *effort)
+            y = find(kernel, self.seed, self.limits.part(_SHARE), given, rounds, _FIRST)
             self.incumbent.offer(node.way.restore(y))
         if kernel.m == 0:
             self.incumbent.offer(node.way.restore(np.zeros(N, np.int8)))
@@ -350,15 +378,20 @@ class Search:
         assert relaxation is not None
         assert box is not None
         kernel = node.way.kernel
-        waiting = not self.branched and is_half_dense(kernel)
+        whole = not self.branched
+        waiting = whole and is_half_dense(kernel)
 
         def offer(y: Bits) -> None:
             self._offer(node.way, y)
             self._look_beside(relaxation)
 
+        def closes(bound: float) -> bool:
+            self._hope(bound if whole else np.inf)
+            return incumbent.closes(bound)
+
         found = relaxation.bound(
             box,
-            incumbent.closes,
+            closes,
             incumbent.excludes,
             incumbent.enough,
             offer,
@@ -390,33 +423,21 @@ class Search:
 
 
 def _first(uprooted: UprootedModel, limits: Limits, initial: ArrayLike | None, seed: int) -> Bits:
-    """Find the assignment to start from."""
+    """Find the assignment to start from: by walks where reducing M+ takes time, or by an ascent."""
     given = None if initial is None else improve(uprooted, initial, limits)
-    if uprooted.n_vertices > _SMALL:
-        effort = _first_effort(uprooted, limits)
-        return find(uprooted, seed, limits.part(_SHARE), given, *effort)
-    return np.zeros(uprooted.n_vertices, np.int8) if given is None else given
-
-
-def _first_effort(uprooted: UprootedModel, limits: Limits) -> tuple[int, int]:
-    """Choose as `_effort` does where reducing M+ takes time, else no more than an ascent."""
-    return _effort(uprooted, limits) if _out_of_reach(uprooted) else (0, 0)
+    if uprooted.n_vertices <= _SMALL:
+        return np.zeros(uprooted.n_vertices, np.int8) if given is None else given
+    if not _out_of_reach(uprooted):
+        return find(uprooted, seed, limits, given, 0)
+    if limits.deadline is not None:
+        return find_by_the_clock(uprooted, seed, limits.part(_SHARE), given)
+    sweeps = _VISITS // (uprooted.n_vertices + 2 * uprooted.m)
+    return find(uprooted, seed, limits, given, 1, min(_FIRST, max(4, sweeps)))
 
 
 def _out_of_reach(uprooted: UprootedModel) -> bool:
     n = uprooted.n_vertices
     return n >= _LARGE or (n >= _MEDIUM and uprooted.m >= _DENSE * n)
-
-
-def _effort(uprooted: UprootedModel, limits: Limits) -> tuple[int, int]:
-    """Choose the rounds of the first heuristic, and the sweeps of its first walk."""
-    n = uprooted.n_vertices
-    if n < _MEDIUM:
-        return 1, _FIRST
-    if not _out_of_reach(uprooted):
-        return _ROUNDS, _FIRST
-    sweeps = _VISITS // (n + 2 * uprooted.m)
-    return 1 if limits.deadline is None else ENDLESS, min(_FIRST, max(4, sweeps))
 
 
 def trivial_bound(uprooted: UprootedModel) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import mapreroot as mr
-from mapreroot.exact.local_search import anneal, improve, round_by_spanning_tree
+from mapreroot.exact.local_search import find, improve, round_by_spanning_tree
 from mapreroot.relaxations.kernel import reduce_fully
 from mapreroot.relaxations.separation import Separator
 from tests.bench.bench_peers import instance
@@ -105,7 +105,7 @@ class Rounding(scip.Heur):
         kernel = self.cycles.kernel
         self.calls += 1
         if self.calls == 1:
-            y = anneal(kernel, 0)
+            y = find(kernel, 0, rounds=1)
         elif self.calls % 10 == 0 and self.model.getLPSolstat() == 1:
             y = improve(kernel, round_by_spanning_tree(kernel, self.cycles.values()))
         else:

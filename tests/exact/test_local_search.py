@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ from strategies import uprooted_models
 
 from mapreroot.errors import ModelError
 from mapreroot.exact.local_search import (
-    anneal,
     annealing,
     ascent,
     combine,
     find,
+    find_by_the_clock,
+    finding,
     improve,
     refine,
     renormalising,
@@ -46,6 +48,29 @@ def torus(side, seed):
 def brute_force(uprooted):
     ys = itertools.product((0, 1), repeat=uprooted.n_vertices - 1)
     return max(uprooted.score([0, *y]) for y in ys)
+
+
+def cooled(uprooted, seed, sweeps):
+    """Where one walk from hot ends."""
+    graph = graph_of(uprooted)
+    return walk(graph, greedy(graph), sweeps, 1.0, random_state(seed), Limits())
+
+
+class Glass(Limits):
+    """An hourglass: time passes when the test says so."""
+
+    def __init__(self, now, end):
+        super().__init__()
+        self.now, self.end = now, end
+
+    def left(self):
+        return max(0.0, self.end - self.now[0])
+
+    def reason(self, nodes=0):
+        return None if self.left() > 1e-9 else "time"
+
+    def part(self, share):
+        return Glass(self.now, self.now[0] + share * self.left())
 
 
 models = st.builds(
@@ -133,21 +158,21 @@ def test_all_searches_find_the_optimum_of_small_models(uprooted):
     assert uprooted.score(find(uprooted)) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("search", [anneal, tabu, find])
+@pytest.mark.parametrize("search", [tabu, find])
 def test_a_seed_fixes_the_answer(search):
     uprooted = torus(12, 3)
     once, again = search(uprooted, seed=7), search(uprooted, seed=7)
     assert (once == again).all()
 
 
-@pytest.mark.parametrize("search", [anneal, tabu, find])
+@pytest.mark.parametrize("search", [tabu, find])
 def test_no_search_returns_less_than_it_was_given(search):
     uprooted = torus(8, 1)
     best = find(uprooted, rounds=4)
     assert uprooted.score(search(uprooted, seed=3, initial=best)) >= uprooted.score(best)
 
 
-@pytest.mark.parametrize("search", [anneal, tabu, find])
+@pytest.mark.parametrize("search", [tabu, find])
 def test_no_time_still_gives_an_assignment(search):
     uprooted = torus(8, 2)
     y = search(uprooted, limits=Limits(seconds=0.0))
@@ -158,7 +183,7 @@ def test_no_time_still_gives_an_assignment(search):
 def test_annealing_frees_itself_where_ascent_is_caught():
     uprooted = torus(20, 5)
     start = improve(uprooted, np.zeros(400, np.int8))
-    walks = [anneal(uprooted, seed, sweeps=400) for seed in range(5)]
+    walks = [cooled(uprooted, seed, 400) for seed in range(5)]
     assert max(map(uprooted.score, walks)) > uprooted.score(start)
 
 
@@ -182,7 +207,7 @@ def test_rounding_follows_the_most_decided_edges():
 @pytest.mark.parametrize("initial", [[0, 1], [0, 2, 1], [[0, 1, 0]], [0.5, 0, 1]])
 def test_a_start_that_is_no_assignment_is_refused(initial):
     uprooted = random_model(0, 3)
-    for search in (anneal, tabu, find):
+    for search in (tabu, find, partial(find_by_the_clock, seed=0, limits=Limits(0.1))):
         with pytest.raises(ModelError, match="expected 3 values"):
             search(uprooted, initial=initial)
     with pytest.raises(ModelError, match="expected 3 values"):
@@ -258,6 +283,65 @@ def test_cold_walks_accept_no_loss_and_hot_ones_do():
     assert (spin == 1).all()
 
 
+@pytest.mark.parametrize("most", [1, 7, 1000])
+def test_a_walk_by_the_clock_cools_as_the_time_passes(most):
+    now = [3.0]
+    parts = []
+    for part in annealing._by_the_clock(most, Glass(now, 5.0)):
+        assert part[0] == pytest.approx((now[0] - 3.0) / 2.0)
+        parts.append(part)
+        now[0] += len(part) / 1000
+    assert max(map(len, parts)) <= min(most, 2000 // 16)
+    over = np.concatenate(parts)
+    # Sweeps that all take as long are evenly spread, and as many as there is time for.
+    assert len(over) == pytest.approx(2000, rel=1 / 16)
+    assert np.diff(over[: -len(parts[-1])])[1:] == pytest.approx(1 / 2000)
+    assert over[-1] <= 1
+
+
+def test_a_walk_is_hot_until_its_clock_ticks():
+    now = [0.0]
+    walked = annealing._by_the_clock(100, Glass(now, 1.0))
+    for _ in range(5):
+        assert (next(walked) == 0).all()
+    now[0] = 1.0
+    assert list(walked) == []
+
+
+@given(uprooted_models(max_vertices=9), st.integers(0, 99), st.data())
+def test_by_the_clock_is_never_worse_than_the_start(uprooted, seed, data):
+    n = uprooted.n_vertices
+    y = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
+    for seconds in 0.0, 0.003:
+        found = find_by_the_clock(uprooted, seed, Limits(seconds), y)
+        assert uprooted.score(found) >= uprooted.score(y)
+        refined = refine(uprooted, found, seed, Limits(seconds), None)
+        assert uprooted.score(refined) >= uprooted.score(found)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rounds"), [(0.1, [0.1]), (5.0, [1, 4]), (85.0, [1, 4, 16, 64])]
+)
+def test_rounds_by_the_clock_become_longer_and_none_is_too_short(monkeypatch, seconds, rounds):
+    uprooted = torus(10, 0)
+    monkeypatch.setattr(finding, "_SHORTEST", 0.9 / (100 + 400))
+    monkeypatch.setattr(finding, "_suits_tabu", lambda _: False)
+    times = []
+
+    def taking_all(graph, y, sweeps, heat, state, limits):
+        if heat == 1.0:
+            times.append(limits.left() / finding._FIRST)
+        limits.now[0] = limits.end
+        return y
+
+    monkeypatch.setattr(finding, "walk", taking_all)
+    monkeypatch.setattr(
+        finding, "merge", lambda _, graph, ys, *rest: taking_all(graph, ys[0], 0, 0, *rest)
+    )
+    find_by_the_clock(uprooted, 0, Glass([0.0], seconds))
+    assert times == pytest.approx(rounds)
+
+
 @given(models)
 def test_the_greedy_start_follows_what_is_set(uprooted):
     y = greedy(graph_of(uprooted))
@@ -307,7 +391,7 @@ def test_a_merger_is_as_good_as_each(uprooted, count, seed):
 def test_merging_beats_one_long_walk_on_a_torus(seed):
     uprooted = torus(40, seed)
     found = uprooted.score(find(uprooted, seed, rounds=1, sweeps=60))
-    assert found > uprooted.score(anneal(uprooted, seed, sweeps=400))
+    assert found > uprooted.score(cooled(uprooted, seed, 400))
 
 
 def test_refining_is_never_worse_and_fixed_by_its_seed():
@@ -318,7 +402,7 @@ def test_refining_is_never_worse_and_fixed_by_its_seed():
     assert (better == refine(uprooted, y, 5, Limits(), 80)).all()
 
 
-@pytest.mark.parametrize("search", [anneal, tabu, find])
+@pytest.mark.parametrize("search", [tabu, find])
 def test_the_order_of_the_edges_does_not_matter(search):
     uprooted = torus(10, 4)
     order = np.random.default_rng(0).permutation(uprooted.m)
@@ -332,6 +416,6 @@ def test_weights_of_all_sizes_freeze_together():
     large = torus(16, 1)
     edges = np.concatenate([large.edges, large.edges + 256])
     weights = np.concatenate([large.weights, 1e-3 * rng.choice([-2.0, 2.0], large.m)])
-    found = anneal(UprootedModel(512, edges, weights), sweeps=400)
+    found = cooled(UprootedModel(512, edges, weights), 0, 400)
     small = UprootedModel(256, large.edges, weights[large.m :])
     assert small.score(found[256:]) >= 0.98 * small.score(find(small))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mapreroot.exact import search as module
 from mapreroot.exact import semidefinite_nodes
 from mapreroot.exact.enumeration import enumerate_map
-from mapreroot.exact.local_search import find
+from mapreroot.exact.local_search import find, refine
 from mapreroot.exact.search import Search, search
 from mapreroot.limits import Limits
 from mapreroot.model import TOL, UprootedModel
@@ -263,16 +263,76 @@ def test_public_instances(shared, path, optimum):
     assert (uprooted.score(found.y), found.bound) == (optimum, optimum)
 
 
-def test_large_models_get_short_walks_and_all_rounds_that_the_time_allows():
-    wide = UprootedModel(1_000_000, [(v, v + 1) for v in range(999_999)], np.ones(999_999))
-    rounds, sweeps = module._effort(wide, Limits())
-    assert (rounds, sweeps < 10) == (1, True)
-    more, same = module._effort(wide, Limits(seconds=1.0))
-    assert (more > 10, same) == (True, sweeps)
+@pytest.fixture
+def walks(monkeypatch):
+    """Seconds that each walk by the clock was given; none takes any of them."""
+    given = []
+
+    def at_once(uprooted, seed, limits, initial=None):
+        given.append(limits.left())
+        return find(uprooted, rounds=0, initial=initial)
+
+    monkeypatch.setattr(module, "find_by_the_clock", at_once)
+    return given
+
+
+def test_large_models_are_walked_first_for_half_of_the_time(monkeypatch, walks):
+    monkeypatch.setattr(module, "_LARGE", 100)
+    model = torus(10, 0)
+    Search(model, Limits(1000.0))
+    assert walks == pytest.approx([500.0], rel=0.01)
+    counted = []
+    monkeypatch.setattr(module, "find", lambda *args: counted.append(args[-2:]) or np.zeros(100))
+    Search(model, Limits())
+    monkeypatch.setattr(module, "_VISITS", 9 * (100 + 400))
+    Search(model, Limits())
+    assert counted == [(1, 50), (1, 9)]
     # Small ones do not look at the clock, so that their answer does not depend on it.
-    assert module._effort(torus(5, 0), Limits()) == module._effort(
-        torus(5, 0), Limits(seconds=0.05)
-    )
+    monkeypatch.setattr(module, "_LARGE", 101)
+    Search(model, Limits(1000.0))
+    assert counted[2:] == [(None, 0)]
+    assert len(walks) == 1
+
+
+def test_walks_take_the_time_of_a_proof_that_is_not_near(walks):
+    model = torus(8, 3, "sign", dimensions=3)
+    limits = Limits(0.3)
+    found = Search(model, limits).run(limits)
+    assert found.stopped == "time"
+    assert 0 < walks[0] <= (1 - module._TRIAL) * 0.3
+    assert limits.reason() == "time"  # nothing is given back
+    assert found.bound >= model.score(found.y)
+
+
+def test_a_large_model_is_only_refined_after_its_first_walk(monkeypatch, walks):
+    monkeypatch.setattr(module, "_LARGE", 512)
+    sweeps = []
+
+    def refined(uprooted, y, seed, limits, count):
+        sweeps.append(count)
+        return refine(uprooted, y, seed, limits, count)
+
+    monkeypatch.setattr(module, "refine", refined)
+    model = torus(8, 3, "sign", dimensions=3)
+    limits = Limits(0.3)
+    found = Search(model, limits).run(limits)
+    assert found.stopped == "time"
+    assert walks == pytest.approx([0.15], rel=0.05)
+    assert sweeps[-1] is None
+
+
+def test_a_bound_that_comes_near_has_the_rest_of_the_time():
+    model = torus(20, 2)
+    search = Search(model, Limits())
+    search.whole = Limits(1000.0)
+    search.limits = search.whole.part(0.5)
+    score = search.incumbent.score
+    first = search.trivial - score
+    search._hope(score + 1.01 * module._NEAR * first)
+    assert (search.near, search.limits.left() <= 500.0) == (False, True)
+    search._hope(score + 0.99 * module._NEAR * first)
+    assert (search.near, search.limits.left() > 900.0) == (True, True)
+    assert Search(torus(9, 2), Limits()).near  # as every small model is
 
 
 def test_without_time_there_is_still_a_bound():

@@ -7,25 +7,17 @@ and no model needs a schedule of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from mapreroot.exact.local_search.ascent import ascend
-from mapreroot.exact.local_search.combining import combine_into
-from mapreroot.exact.local_search.graph import (
-    CHUNK,
-    Graph,
-    State,
-    gains,
-    graph_of,
-    random_state,
-    start_at,
-)
+from mapreroot.exact.local_search.graph import CHUNK, Graph, State, gains
 from mapreroot.limits import Limits
-from mapreroot.model import UprootedModel
 
-__all__ = ["anneal", "walk"]
+__all__ = ["walk"]
 
 Bits = NDArray[np.int8]
 Floats = NDArray[np.float64]
@@ -35,6 +27,8 @@ Floats = NDArray[np.float64]
 # 2D and 3D tori (+-1 and Gaussian), grids with fields, random, dense and planar graphs, hubs, and
 # weights over six decades (by .1 to 2 % of the score at 100 to 1000 sweeps).
 _HOT, _COLD = 0.45, 0.04
+# A walk by the clock looks at it whenever it has become longer by this part.
+_LOOKS = 16
 # Minus the logarithm of a uniform number, at the middles of as many equal parts of (0, 1).
 _BITS = 12
 _EXPONENTIAL = -np.log((np.arange(2**_BITS) + 0.5) / 2**_BITS)
@@ -89,70 +83,65 @@ def _sweep(
     state[0] = x
 
 
-def walk(graph: Graph, y: Bits, sweeps: int, heat: float, state: State, limits: Limits) -> Bits:
-    """Cool from y, then ascend: the kernel's frame, without regard for where it began."""
+def walk(
+    graph: Graph, y: Bits, sweeps: int | None, heat: float, state: State, limits: Limits
+) -> Bits:
+    """Cool from y, then ascend.
+
+    Parameters
+    ----------
+    graph : Graph
+    y : ndarray of int8, shape (n,)
+        Where to begin; it stays as it is.
+    sweeps : int or None
+        Visits of every vertex, or None for as many as there is time for.
+    heat : float
+        Where to begin: 1 forgets y, less keeps the more of it.
+    state : State
+        Of the random numbers.
+    limits : Limits
+        Asked about every 30 ms; when time runs out the walk ends in the ascent.
+
+    Returns
+    -------
+    ndarray of int8, shape (n,)
+        No single flip gains there; it may score less than y.
+
+    Notes
+    -----
+    O(sweeps (n + m)). Kirkpatrick, Gelatt and Vecchi (1983), Metropolis rule, linear cooling.
+    """
     spin = 2 * y - 1
     field = -spin * gains(graph, y)
     scale = _scales(graph)
-    ladder = np.linspace(heat * _HOT, min(heat * _HOT, _COLD), sweeps)
-    chunk = max(1, CHUNK // (len(y) + len(graph.weight)))
-    for at in range(0, sweeps, chunk):
-        if limits.reason() is not None:
-            break
-        _sweep(graph, spin, field, scale, ladder[at : at + chunk], _EXPONENTIAL, state)
+    hot = heat * _HOT
+    cold = min(hot, _COLD)
+    most = max(1, CHUNK // (len(y) + len(graph.weight)))
+    for over in _by_the_clock(most, limits) if sweeps is None else _counted(sweeps, most, limits):
+        temperatures = hot + (cold - hot) * over
+        _sweep(graph, spin, field, scale, temperatures, _EXPONENTIAL, state)
     z = (spin > 0).astype(np.int8)
     ascend(graph, z, gains(graph, z))
     return z
 
 
-def anneal(
-    uprooted: UprootedModel,
-    seed: int = 0,
-    limits: Limits | None = None,
-    initial: ArrayLike | None = None,
-    sweeps: int = 200,
-    heat: float = 1.0,
-) -> Bits:
-    """Cool one random walk of single flips.
+def _counted(sweeps: int, most: int, limits: Limits) -> Iterator[Floats]:
+    """Say which part of a walk is over at each sweep, at most so many at a time."""
+    over = np.linspace(0, 1, sweeps)
+    for at in range(0, sweeps, most):
+        if limits.reason() is not None:
+            break
+        yield over[at : at + most]
 
-    Parameters
-    ----------
-    uprooted : UprootedModel
-        M+.
-    seed : int
-        Fixes the answer, unless the time limit comes first.
-    limits : Limits, optional
-        Asked about every 30 ms; when time runs out the walk ends in an ascent.
-    initial : array_like, optional
-        An assignment to begin with; by default a greedy one.
-    sweeps : int
-        Visits of every vertex: better answers for more time.
-    heat : float
-        Where to begin: 1 forgets the initial assignment, less keeps the more of it.
 
-    Returns
-    -------
-    ndarray of int8, shape (n_vertices,)
-        Where the walk ended, whole or in parts, and the initial values elsewhere (see `combine`);
-        never worse than those.
-
-    Raises
-    ------
-    ModelError
-        If initial is not one 0 or 1 for each vertex.
-
-    Notes
-    -----
-    O(sweeps (n + m)). Kirkpatrick, Gelatt and Vecchi (1983), Metropolis rule, linear cooling.
-
-    Examples
-    --------
-    >>> triangle = UprootedModel(3, [(0, 1), (0, 2), (1, 2)], [-2.0, -2.0, -1.0])
-    >>> triangle.score(anneal(triangle, seed=1))
-    2.0
-    """
-    limits = limits or Limits()
-    graph = graph_of(uprooted)
-    best = start_at(uprooted, graph, initial)
-    y = walk(graph, best, sweeps, heat, random_state(seed), limits)
-    return combine_into(uprooted, graph, best, y)
+def _by_the_clock(most: int, limits: Limits) -> Iterator[Floats]:
+    """Say the same of a walk that is over when the time is: the sweeps to come as fast as those."""
+    whole = limits.left()
+    sweeps, count = 0, 1
+    while limits.reason() is None:
+        over = 1 - limits.left() / whole
+        ahead = min(1 - over, over / max(1, sweeps) * count)
+        yield np.linspace(over, over + ahead, count, endpoint=False)
+        sweeps += count
+        # Hot sweeps take longer than cold ones, and a clock has ticks.
+        count = max(1, min(most, 2 * count, sweeps // _LOOKS))

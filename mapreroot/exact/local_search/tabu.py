@@ -20,11 +20,14 @@ from mapreroot.exact.local_search.graph import (
 from mapreroot.limits import Limits
 from mapreroot.model import UprootedModel
 
-__all__ = ["tabu"]
+__all__ = ["ENDLESS", "tabu"]
 
 Bits = NDArray[np.int8]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+ENDLESS = 2**62
+"""Steps of `tabu` that only a limit ends."""
 
 
 @njit(cache=True)
