@@ -45,7 +45,7 @@ class Limits:
     ) -> None:
         self.start = time.monotonic()
         self.deadline = None if seconds is None else self.start + seconds
-        self.nodes = nodes
+        self.nodes, self.memory = nodes, memory
         self.ceiling = None if memory is None else resident() + memory
         self._interrupted = [False]
 
@@ -93,11 +93,17 @@ class Limits:
             return "memory"
         return None
 
-    def extended(self, seconds: float) -> Limits:
-        """Give the same limits, with at least so many seconds from now if any end is set."""
-        twin = copy.copy(self)
-        if self.deadline is not None:
-            twin.deadline = max(self.deadline, time.monotonic() + seconds)
+    def afresh(self, seconds: float) -> Limits:
+        """Give limits for what follows: as much memory again, and no Ctrl-C yet.
+
+        After Ctrl-C it ends after so many seconds. Otherwise, if there is a deadline, it ends then,
+        or after so many seconds if that is later. Nodes are not limited.
+        """
+        twin = Limits(memory=self.memory)
+        if self.interrupted:
+            twin.deadline = twin.start + seconds
+        elif self.deadline is not None:
+            twin.deadline = max(self.deadline, twin.start + seconds)
         return twin
 
     def late(self) -> bool:

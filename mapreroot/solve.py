@@ -299,7 +299,8 @@ def solve(
     -------
     MapResult
         ``status="optimal"`` only if the bound proves it. Ctrl-C returns the incumbent, as a
-        time limit does (``stopped``).
+        time limit does (``stopped``). A certificate may take as long again; another Ctrl-C ends
+        that too.
 
     Raises
     ------
@@ -415,7 +416,7 @@ def _certified(
     """Attach a certificate; the proof is exact where it proves as much as was found."""
     slack = result.bound - result.score
     branch = result.status == "optimal" or result.stopped is not None
-    with interruptible(limits.extended(limits.elapsed())) as proving:
+    with interruptible(limits.afresh(limits.elapsed())) as proving:
         certificate = prove(model, result.x.tolist(), proving, slack, branch)
     checked = verify(model, certificate)
     if not checked:

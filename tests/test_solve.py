@@ -1,9 +1,12 @@
+import importlib
+import itertools
 import math
 import pickle
 import signal
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import oracle
@@ -23,6 +26,7 @@ from mapreroot import (
     verify,
 )
 from mapreroot.generate import complete, hidden_root, torus
+from mapreroot.limits import Limits
 
 potentials = st.one_of(small_integers, finite_floats)
 FRUSTRATED = Model([0.2, 0, 0], [(0, 1), (1, 2), (0, 2)], [-1.0, -1.0, -1.0])
@@ -233,6 +237,65 @@ def test_interrupting_returns_the_incumbent():
     assert (result.status, result.stopped) == ("feasible", "interrupted")
 
 
+def cube(side, seed):
+    """A periodic cubic lattice with Gaussian couplings."""
+    at = np.arange(side**3).reshape(side, side, side)
+    pairs = [np.stack([at, np.roll(at, 1, axis)], axis=-1).reshape(-1, 2) for axis in range(3)]
+    weights = np.random.default_rng(seed).normal(size=3 * side**3)
+    return Model(np.zeros(side**3), np.concatenate(pairs), weights)
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """Whoever asks hears that a day has gone by: so long a proof may take."""
+    monkeypatch.setattr(Limits, "elapsed", lambda self: 86400.0)
+
+
+@pytest.fixture
+def interrupted(patient):
+    """A search that is interrupted when its first node leaves a gap."""
+    calls = itertools.count()
+
+    def once(_):
+        if next(calls) == 0:
+            signal.raise_signal(signal.SIGINT)
+
+    return partial(solve, cube(6, seed=9), progress=once)
+
+
+def test_after_an_interrupt_there_is_time_for_a_certificate(interrupted):
+    result = interrupted(certify=True)
+    assert (result.status, result.stopped, result.proof) == ("feasible", "interrupted", "exact")
+    assert result.proved_bound == pytest.approx(result.bound, rel=1e-9)
+
+
+def test_another_interrupt_ends_the_certificate_too(interrupted, monkeypatch):
+    proving = importlib.import_module("mapreroot.exact.prove")
+
+    def reduced(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return steps(*arguments)
+
+    steps = proving.reduced
+    monkeypatch.setattr(proving, "reduced", reduced)
+    result = interrupted(certify=True)
+    assert (result.stopped, result.proof) == ("interrupted", "tolerance")
+    assert result.proved_bound > result.bound
+
+
+def test_limits_afresh():
+    limits = Limits(seconds=1000.0, nodes=0, memory=10**12)
+    later = limits.afresh(2000.0)
+    assert 1000.0 < later.left() <= 2000.0
+    assert later.reason() is None
+    assert later.lacks(2 * 10**12)
+    assert 900.0 < limits.afresh(1.0).left() <= 1000.0
+    limits.interrupted = True
+    assert limits.afresh(1.0).left() <= 1.0
+    assert not limits.afresh(1.0).interrupted
+    assert Limits().afresh(1.0).left() == math.inf
+
+
 def test_a_gap_is_enough():
     model = torus(20, 20, couplings="gaussian", seed=2)
     loose = solve(model, gap=0.05)
@@ -414,8 +477,9 @@ def test_memory_that_runs_out_in_the_search(monkeypatch):
     best = solve(model).score
     held = iter([0] * 20)
     monkeypatch.setattr("mapreroot.limits.resident", lambda: next(held, 10**9))
-    result = solve(model, memory=10**8, solutions=2)
+    result = solve(model, memory=10**8, solutions=2, certify=True)
     check(result, model)
-    assert result.stopped == "memory"
+    assert (result.stopped, result.proof) == ("memory", "exact")  # there is as much again for it
+    assert verify(model, result.certificate).bound <= result.bound
     assert not result.complete
     assert result.score <= best + 1e-9 <= result.bound + 2e-9

@@ -84,7 +84,7 @@ def balanced_flow(graph: ExactGraph, names: Ints, root: int, flips: Bits) -> Arg
 
 
 def heaviest_flow(graph: ExactGraph, model: UprootedModel, names: Ints) -> Argument:
-    """Bound by LOC at the heaviest vertex, which takes one flow: there is always time for that."""
+    """Bound by LOC at the heaviest vertex, which takes one flow."""
     ends, sizes = model.edges.ravel(), np.repeat(np.abs(model.weights), 2)
     return flow_argument(graph, int(names[np.bincount(ends, sizes).argmax()]))
 

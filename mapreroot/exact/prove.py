@@ -269,13 +269,15 @@ class _Prover:
         heritage: Heritage, limits: Limits,
     ) -> Argument:  # fmt: skip
         """Bound by a relaxation; what goes on where that leaves a gap is kept in mind."""
-        if limits.reason() is not None or limits.lacks(BYTES_PER_EDGE * model.m):
+        dense = is_dense(model) or heritage.dual is not None
+        fits = dense or not limits.lacks(BYTES_PER_EDGE * model.m)
+        if limits.reason() is not None or not fits:  # one flow, LOC: there is always time for that
             return heaviest_flow(graph, model, names)
         score = float(Fraction(target) / (2 * self.scale))
         # Where relaxations are all that will be tried, they need leave nothing.
         spared = float(_PART) * self.slack if self.branch else 0.0
         at = _Block(graph, target, model, names, spared, Threshold(model, score, spared), {})
-        if is_dense(model) or heritage.dual is not None:
+        if dense:
             self.semidefinite(at, heritage, limits)
         else:
             cuts = heritage.cuts(model, names)

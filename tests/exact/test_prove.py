@@ -1,5 +1,6 @@
 import json
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import oracle
@@ -129,6 +130,24 @@ def test_the_worst_case_is_closed_first():
         gaps.append(accepted(model, x, prove(model, x, slack=slack)).bound - score)
         assert gaps[-1] <= slack + 1e-8
     assert gaps == sorted(gaps, reverse=True)
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_blocks_share_the_time(busy, monkeypatch):
+    now, turns = [0.0], []
+
+    def block(prover, graph, y, limits):
+        turns.append(limits.left())
+        now[0] += limits.left() if busy else 0.0
+        return {"by": "signs"}
+
+    monkeypatch.setattr("mapreroot.limits.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(proving._Prover, "block", block)
+    k6 = [(i, j) for j in range(6) for i in range(j)]
+    edges = [(6 * k + i, 6 * k + j) for k in range(4) for i, j in k6]
+    model = Model([0.0] * 24, edges, [-1.0] * len(edges))
+    prove(model, [0] * 24, Limits(seconds=12.0))
+    assert turns == pytest.approx([3.0] * 4 if busy else [3.0, 4.0, 6.0, 12.0])
 
 
 def hard_models():
