@@ -28,7 +28,7 @@ BYTES = 120
 # Reduction takes up to so many seconds a vertex and edge, and cannot be interrupted. Where there is
 # less, walks take the rest; where there is less room than it needs, so many rounds of them, the
 # first with so many sweeps.
-_SECONDS, _ROUNDS, _SWEEPS = 6e-7, 5, 4
+_SECONDS, _ROUNDS, _SWEEPS = 1e-6, 5, 4
 # Smaller blocks are searched sooner than sent.
 _SENT = 40
 

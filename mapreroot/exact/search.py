@@ -68,10 +68,12 @@ _MEDIUM, _ROUNDS, _FIRST = 300, 5, 50
 # in each of some twenty sweeps; with one they take this share of the time first.
 _LARGE, _DENSE, _VISITS, _SHARE = 20_000, 20, 20_000_000, 0.5
 # A proof is near when the bound is, as a part of where it began. If it is not after this share of
-# the time, walks take the rest.
-_NEAR, _TRIAL = 0.03, 0.3
-# Seconds an edge of a minimum cut, which cannot be interrupted.
-_FLOW_SECONDS = 1e-6
+# the time, walks take the rest, but no more than so many seconds a vertex and edge's end: some
+# hundred thousand sweeps.
+_NEAR, _TRIAL, _LONGEST = 0.03, 0.3, 3e-4
+# Seconds an edge of a minimum cut, and of all that comes before the first linear program is solved:
+# neither can be interrupted.
+_FLOW_SECONDS, _SETUP_SECONDS = 1e-6, 2e-6
 # When a box ties this share of the vertices, a smaller model with its own LP is worth the start.
 _RESTART = 0.5
 
@@ -190,6 +192,7 @@ class Search:
         self.near = n < _MEDIUM  # to a proof, so that all time is for that
         self.open = [_Node((0.0, 0), self.trivial, Reduction.nothing(uprooted))]
         self.dive: _Node | None = None
+        self.stopped: StopReason | None = None
 
     def run(
         self, limits: Limits, on_progress: Callable[[float, float, int], None] | None = None
@@ -206,14 +209,17 @@ class Search:
         SearchResult
         """
         self.whole = limits
-        self.limits = limits if self.near else limits.part(_TRIAL)
-        self._branch_and_bound(on_progress)
+        self.limits = limits if self.near else limits.part(self._trial(limits.left()))
+        if self.nodes == 0 and limits.left() < _SETUP_SECONDS * self.incumbent.uprooted.m:
+            self.stopped = "time"
+        else:
+            self._branch_and_bound(on_progress)
         if self.stopped == "time":
             self._walk_on(limits)
         return SearchResult(self.incumbent.y, self._bound(), self.stopped, self.nodes)
 
     def _branch_and_bound(self, on_progress: Callable[[float, float, int], None] | None) -> None:
-        self.stopped: StopReason | None = None
+        self.stopped = None
         while self.open or self.dive is not None:
             self.stopped = self.limits.reason(self.nodes)
             if self.stopped is not None:
@@ -230,6 +236,12 @@ class Search:
             self._hope(self._bound())
             if on_progress is not None:
                 on_progress(self.incumbent.score, self._bound(), self.nodes)
+
+    def _trial(self, seconds: float) -> float:
+        """Say which part of the time passes before walks take the rest."""
+        uprooted = self.incumbent.uprooted
+        walks = _LONGEST * (uprooted.n_vertices + 2 * uprooted.m)
+        return max(_TRIAL, 1 - walks / max(seconds, walks))
 
     def _walk_on(self, limits: Limits) -> None:
         uprooted = self.incumbent.uprooted

@@ -304,6 +304,25 @@ def test_walks_take_the_time_of_a_proof_that_is_not_near(walks):
     assert found.bound >= model.score(found.y)
 
 
+def test_walks_take_no_longer_than_so_many_sweeps(monkeypatch):
+    search = Search(torus(8, 3, "sign", dimensions=3), Limits())
+    monkeypatch.setattr(module, "_LONGEST", 7.0 / (512 + 2 * 1536))
+    seconds = np.array([1.0, 8.0, 10.0, 14.0, 70.0, np.inf])
+    parts = [search._trial(s) for s in seconds]
+    assert parts == pytest.approx([0.3, 0.3, 0.3, 0.5, 0.9, 1.0])
+
+
+def test_a_search_without_time_for_its_first_program_is_all_walks(monkeypatch, walks):
+    monkeypatch.setattr(module, "_SETUP_SECONDS", 1.0)
+    monkeypatch.setattr(Search, "_branch_and_bound", None)
+    model = torus(8, 3, "sign", dimensions=3)
+    found = Search(model, Limits()).run(Limits(0.1))
+    assert (found.stopped, found.nodes) == ("time", 0)
+    assert walks == pytest.approx([0.1], rel=0.1)
+    trivial = module.trivial_bound(model)
+    assert trivial - 2.0 < found.bound <= trivial  # rounded down to an even cut
+
+
 def test_a_large_model_is_only_refined_after_its_first_walk(monkeypatch, walks):
     monkeypatch.setattr(module, "_LARGE", 512)
     sweeps = []
