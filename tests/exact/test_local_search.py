@@ -26,6 +26,7 @@ from mapreroot.exact.local_search import (
 )
 from mapreroot.exact.local_search.annealing import walk
 from mapreroot.exact.local_search.graph import gains, graph_of, greedy, random_state
+from mapreroot.exact.local_search.tabu import _tabu
 from mapreroot.limits import Limits
 from mapreroot.model import UprootedModel
 
@@ -281,6 +282,97 @@ def test_cold_walks_accept_no_loss_and_hot_ones_do():
     assert flips / 4000 == pytest.approx(math.exp(-2), abs=0.02)
     annealing._sweep(graph, spin, field, scale, np.full(99, 0.01), annealing._EXPONENTIAL, state)
     assert (spin == 1).all()
+
+
+def shifted(x, *shifts):
+    for shift in shifts:
+        x ^= (x << shift if shift > 0 else x >> -shift) % 2**64
+    return x
+
+
+def plain_sweeps(uprooted, y, temperatures, x):
+    """Metropolis on scores only: the twin of the kernel."""
+    z = np.array(y)
+    scale = np.zeros(len(z))
+    for (i, j), W in zip(uprooted.edges, uprooted.weights, strict=True):
+        scale[[i, j]] += (W / 2) ** 2
+    for T in temperatures:
+        for v, size in enumerate(np.sqrt(scale)):
+            gain = plain_gain(uprooted, z, v)
+            if gain > T * size * math.log(0.5 / 4096):
+                x = shifted(x, 13, -7, 17)
+                uniform = ((x >> 52) + 0.5) / 4096
+                z[v] ^= gain - T * size * math.log(uniform) > 0
+    return z, x
+
+
+@given(st.integers(0, 10**6), st.integers(1, 9))
+def test_sweeps_do_what_their_plain_twin_does(seed, n):
+    uprooted = random_model(seed, n, 0.6, integer=True)
+    uprooted = UprootedModel(n, uprooted.edges, np.where(uprooted.weights, uprooted.weights, 1.0))
+    y = np.random.default_rng(seed).integers(0, 2, n).astype(np.int8)
+    temperatures = np.linspace(0.9, 0.2, 6)
+    graph, state, spin = graph_of(uprooted), random_state(seed), 2 * y - 1
+    expected, x = plain_sweeps(uprooted, y, temperatures, int(state[0]))
+    field = -spin * gains(graph, y)
+    scale = annealing._scales(graph)
+    annealing._sweep(graph, spin, field, scale, temperatures, annealing._EXPONENTIAL, state)
+    assert (spin == 2 * expected - 1).all()
+    assert int(state[0]) == x
+    assert (field == -spin * gains(graph, expected.astype(np.int8))).all()
+
+
+def plain_tabu(uprooted, y, x, steps, patience):
+    """Tabu search on scores only: the twin of the kernel."""
+
+    def random():
+        nonlocal x
+        x = shifted(x, -12, 25, -27)
+        return (x * 0x2545F4914F6CDD1D % 2**64 >> 11) / 2**53
+
+    n = len(y)
+    z, best, climb = np.array(y), np.array(y), uprooted.score(y)
+    free, gained = [0] * n, 0
+    for step in range(steps):
+        chosen, ties = None, 0
+        now = [plain_gain(uprooted, z, v) for v in range(n)]
+        for v in range(n):
+            if free[v] > step and uprooted.score(z) + now[v] <= uprooted.score(best):
+                continue
+            if chosen is None or now[v] > now[chosen]:
+                chosen, ties = v, 1
+            elif now[v] == now[chosen]:
+                ties += 1
+                chosen = v if random() * ties < 1 else chosen
+        if chosen is not None:
+            z[chosen] ^= 1
+            free[chosen] = step + 1 + min(20, n // 4) + int(10 * random())
+            if uprooted.score(z) > climb:
+                climb, gained = uprooted.score(z), step
+                best = np.array(z) if climb > uprooted.score(best) else best
+        if step - gained >= patience:
+            z, free, gained = np.array(best), [0] * n, step
+            share = 0.05 + 0.3 * random()
+            for v in range(n):
+                z[v] ^= random() < share
+            climb = uprooted.score(z)
+    return best, x
+
+
+@given(st.integers(0, 10**6), st.integers(2, 9))
+def test_tabu_search_does_what_its_plain_twin_does(seed, n):
+    uprooted = random_model(seed, n, 0.6, integer=True)
+    y = np.random.default_rng(seed).integers(0, 2, n).astype(np.int8)
+    graph, state = graph_of(uprooted), random_state(seed)
+    expected, x = plain_tabu(uprooted, y, int(state[0]), 60, 7)
+    z, best, gain = y.copy(), y.copy(), gains(graph, y)
+    free, counts, scores = np.zeros(n, np.int64), np.zeros(2, np.int64), np.zeros(3)
+    for steps in 13, 47:  # a call goes on where the last one stopped
+        _tabu(graph, z, gain, best, free, counts, scores, state, steps, 7)
+    assert (best == expected).all()
+    assert int(state[0]) == x
+    assert scores[2] == uprooted.score(best) - uprooted.score(y)
+    assert (gain == gains(graph, z)).all()
 
 
 @pytest.mark.parametrize("most", [1, 7, 1000])

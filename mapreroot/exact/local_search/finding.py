@@ -51,7 +51,7 @@ def find(
     limits : Limits, optional
         Asked about every 30 ms.
     initial : array_like, optional
-        An assignment to do at least as well as.
+        An assignment to do at least as well as; by default a greedy one.
     rounds : int
         Each is twice as long as the one before: a walk from hot, then shorter ones that warm the
         best assignment up, merged into one (see `merge`), twice. On small or dense models
@@ -100,23 +100,14 @@ def find_by_the_clock(
 
     Parameters
     ----------
-    uprooted : UprootedModel
-        M+.
-    seed : int
-    limits : Limits
-        With a deadline: the last round, in which the most is found, is over when it comes.
-    initial : array_like, optional
-        An assignment to do at least as well as.
+    uprooted, seed, limits, initial
+        As for `find`; the limits have a deadline, and the last round, which finds the most, is
+        over when it comes.
 
     Returns
     -------
     ndarray of int8, shape (n_vertices,)
         The same seed need not give the same again.
-
-    Raises
-    ------
-    ModelError
-        If initial is not one 0 or 1 for each vertex.
 
     Notes
     -----
@@ -182,11 +173,8 @@ def refine(
 
     Parameters
     ----------
-    uprooted : UprootedModel
-        M+.
-    y : array_like, shape (n_vertices,)
-    seed : int
-    limits : Limits
+    uprooted, y, seed, limits
+        As for `find`, y for its initial assignment.
     sweeps : int or None
         In all, shared by several walks; None for as many as there is time for.
 

@@ -100,14 +100,8 @@ def tabu(
 
     Parameters
     ----------
-    uprooted : UprootedModel
-        M+.
-    seed : int
-        Fixes the answer, unless the time limit comes first.
-    limits : Limits, optional
-        Asked about every 30 ms.
-    initial : array_like, optional
-        Where to start; by default a greedy assignment.
+    uprooted, seed, limits, initial
+        As for `find`.
     steps : int, optional
         Flips to make, by default 200 for each vertex.
 
@@ -115,11 +109,6 @@ def tabu(
     -------
     ndarray of int8, shape (n_vertices,)
         Never worse than the start.
-
-    Raises
-    ------
-    ModelError
-        If initial is not one 0 or 1 for each vertex.
 
     Notes
     -----
