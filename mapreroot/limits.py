@@ -45,7 +45,7 @@ class Limits:
     ) -> None:
         self.start = time.monotonic()
         self.deadline = None if seconds is None else self.start + seconds
-        self.nodes, self.memory = nodes, memory
+        self.seconds, self.nodes, self.memory = seconds, nodes, memory
         self.ceiling = None if memory is None else resident() + memory
         self._interrupted = [False]
 
@@ -93,18 +93,12 @@ class Limits:
             return "memory"
         return None
 
-    def afresh(self, seconds: float) -> Limits:
-        """Give limits for what follows: as much memory again, and no Ctrl-C yet.
+    def afresh(self) -> Limits:
+        """Give limits for what follows: as much time and memory again, and no Ctrl-C yet.
 
-        After Ctrl-C it ends after so many seconds. Otherwise, if there is a deadline, it ends then,
-        or after so many seconds if that is later. Nodes are not limited.
+        After Ctrl-C it is the time that has gone by. Nodes are not limited.
         """
-        twin = Limits(memory=self.memory)
-        if self.interrupted:
-            twin.deadline = twin.start + seconds
-        elif self.deadline is not None:
-            twin.deadline = max(self.deadline, twin.start + seconds)
-        return twin
+        return Limits(self.elapsed() if self.interrupted else self.seconds, memory=self.memory)
 
     def late(self) -> bool:
         """Whether the time is over, or the user wants an end: not the nodes, nor the memory."""

@@ -416,7 +416,7 @@ def _certified(
     """Attach a certificate; the proof is exact where it proves as much as was found."""
     slack = result.bound - result.score
     branch = result.status == "optimal" or result.stopped is not None
-    with interruptible(limits.afresh(limits.elapsed())) as proving:
+    with interruptible(limits.afresh()) as proving:
         certificate = prove(model, result.x.tolist(), proving, slack, branch)
     checked = verify(model, certificate)
     if not checked:

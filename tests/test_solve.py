@@ -270,7 +270,7 @@ def test_after_an_interrupt_there_is_time_for_a_certificate(interrupted):
 
 
 def test_another_interrupt_ends_the_certificate_too(interrupted, monkeypatch):
-    proving = importlib.import_module("mapreroot.exact.prove")
+    proving = importlib.import_module("mapreroot.exact.prover")
 
     def reduced(*arguments):
         signal.raise_signal(signal.SIGINT)
@@ -285,15 +285,16 @@ def test_another_interrupt_ends_the_certificate_too(interrupted, monkeypatch):
 
 def test_limits_afresh():
     limits = Limits(seconds=1000.0, nodes=0, memory=10**12)
-    later = limits.afresh(2000.0)
-    assert 1000.0 < later.left() <= 2000.0
-    assert later.reason() is None
-    assert later.lacks(2 * 10**12)
-    assert 900.0 < limits.afresh(1.0).left() <= 1000.0
+    limits.start -= 900.0
+    limits.deadline -= 900.0
+    again = limits.afresh()
+    assert 900.0 < again.left() <= 1000.0
+    assert again.reason() is None
+    assert again.lacks(2 * 10**12)
     limits.interrupted = True
-    assert limits.afresh(1.0).left() <= 1.0
-    assert not limits.afresh(1.0).interrupted
-    assert Limits().afresh(1.0).left() == math.inf
+    assert 800.0 < limits.afresh().left() <= 901.0
+    assert not limits.afresh().interrupted
+    assert Limits().afresh().left() == math.inf
 
 
 def test_a_gap_is_enough():

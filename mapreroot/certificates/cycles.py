@@ -119,7 +119,7 @@ class _Program:
         return inside, [e for k, e in enumerate(edges) if k not in chosen]
 
     def bound(self, node: Mapping[str, Any], priced: _Priced, box: Ties, where: str) -> Number:
-        """Bound P in a box, by multipliers alone or by what follows."""
+        """Bound P in a box, which is used up, by multipliers alone or by what follows."""
         reduced = list(self.costs)
         own: Number = self.graph.constant * self.scale
         for multiplier, (inside, outside) in priced:
@@ -134,16 +134,16 @@ class _Program:
         if not {"fixed", "pair", "then"} & set(node):
             return own
         bounds: list[Number] = []
-        rest, consistent = box.copy(), True
+        consistent = True
         for number, (u, v, differ) in enumerate(node.get("fixed", ())):
             e = self.edge(u, v, f"{where}.fixed[{number}]")
             if differ not in (0, 1):
                 raise RefusedError(f"{where}.fixed[{number}]: {differ!r} is neither 0 nor 1")
             bounds.append(own - most[e] + reduced[e] * (1 - differ))
-            consistent = rest.tie(u, v, differ) and consistent
+            consistent = box.tie(u, v, differ) and consistent
         if consistent:
-            bounds += self.cases(node, rest, where) if "pair" in node else []
-            bounds += [self.united(node["then"], rest, where)] if "then" in node else []
+            bounds += self.cases(node, box, where) if "pair" in node else []
+            bounds += [self.united(node["then"], box, where)] if "then" in node else []
             bounds += [] if {"pair", "then"} & set(node) else [own]
         return min(own, max(bounds, default=own))
 

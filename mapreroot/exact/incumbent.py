@@ -18,7 +18,7 @@ class Threshold:
 
     def __init__(self, uprooted: UprootedModel, score: float, gap: float) -> None:
         self.uprooted = uprooted
-        self.score = score
+        self.score, self.gap = score, gap
         self.step = score_step(uprooted)
         self.slack = gap + uprooted.tolerance
         # Sums of the weights, in whatever order, are right up to this.

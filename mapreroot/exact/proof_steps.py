@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,8 @@ def floats(graph: ExactGraph, scale: int) -> tuple[UprootedModel, Ints]:
     edges = list(graph.edges())
     ends = np.array([(u, v) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
     names, local = np.unique(ends, return_inverse=True)
-    weights = [float(Fraction(w) / scale) for _, _, w in edges]
-    constant = float(Fraction(graph.constant) / (2 * scale))
+    weights = [float(w / scale) for _, _, w in edges]
+    constant = float(graph.constant / (2 * scale))
     return UprootedModel(len(names), local.reshape(-1, 2), weights, constant), names
 
 

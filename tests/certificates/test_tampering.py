@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mapreroot import Model, solve
 from mapreroot.certificates import verify
-from mapreroot.exact import proof_boxes
-from mapreroot.exact import prove as proving
+from mapreroot.exact import proof_boxes, prove
+from mapreroot.exact import prover as proving
 from mapreroot.exact.semidefinite import sdp_bound
 from mapreroot.generate import complete, grid, torus
 
@@ -40,7 +40,7 @@ def certificates():
     for kind, model in MODELS.items():
         with pytest.MonkeyPatch.context() as patch:
             if kind == "round":
-                patch.setattr(proving, "_LARGE", 0)
+                patch.setattr(prove, "_LARGE", 0)
             if kind == "cases":
                 patch.setattr(proving, "sdp_bound", partial(sdp_bound, rounds=1))
             if kind in ("differ", "fixed"):

@@ -1,6 +1,7 @@
 """Proofs written by hand, and by a careless hand: what holds is accepted, nothing else is."""
 
 import copy
+import itertools
 import json
 import re
 from fractions import Fraction
@@ -13,6 +14,7 @@ from strategies import finite_floats, models, small_integers
 
 from mapreroot import Model
 from mapreroot.certificates import verify
+from mapreroot.certificates.cycles import Ties
 
 TRIANGLE = Model([0, 0, 0], [(0, 1), (1, 2), (0, 2)], [-2.0, -2.0, -2.0])
 K5 = Model([0] * 5, [(i, j) for j in range(5) for i in range(j)], [-2.0] * 10)
@@ -401,6 +403,21 @@ def proofs(draw, vertices, depth=2):
         pair = [draw(vertex), draw(vertex)]
         return {"by": "cases", "pair": pair, "same": draw(inner), "differ": draw(inner)}
     return {"by": kind}
+
+
+@given(st.lists(st.integers(0, 1), min_size=6, max_size=6), st.data())
+def test_ties_know_what_follows(y, data):
+    ties, vertex = Ties({}, {}), st.integers(0, 5)
+    for u, v in data.draw(st.lists(st.tuples(vertex, vertex), max_size=8)):
+        known = ties.known(u, v)
+        assert known in (None, y[u] ^ y[v])
+        assert ties.copy().tie(u, v, 1 ^ y[u] ^ y[v]) == (known is None)
+        assert ties.tie(u, v, y[u] ^ y[v])
+    unions = list(ties.unions())
+    assert all(v < u and y[u] ^ y[v] == flip for u, v, flip in unions)
+    least = {u: v for u, v, _ in unions}
+    for u, v in itertools.combinations(range(6), 2):
+        assert (least.get(u, u) == least.get(v, v)) == (ties.known(u, v) is not None)
 
 
 @st.composite

@@ -12,7 +12,7 @@ from strategies import finite_floats, models, planted_balanced, small_integers
 from mapreroot import Model, solve, uproot
 from mapreroot.certificates import verify
 from mapreroot.exact import proof_boxes
-from mapreroot.exact import prove as proving
+from mapreroot.exact import prover as proving
 from mapreroot.exact.heritage import Heritage
 from mapreroot.exact.prove import prove
 from mapreroot.exact.semidefinite import sdp_bound
@@ -142,12 +142,22 @@ def test_blocks_share_the_time(busy, monkeypatch):
         return {"by": "signs"}
 
     monkeypatch.setattr("mapreroot.limits.time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(proving._Prover, "block", block)
+    monkeypatch.setattr(proving.Prover, "block", block)
     k6 = [(i, j) for j in range(6) for i in range(j)]
     edges = [(6 * k + i, 6 * k + j) for k in range(4) for i, j in k6]
     model = Model([0.0] * 24, edges, [-1.0] * len(edges))
     prove(model, [0] * 24, Limits(seconds=12.0))
     assert turns == pytest.approx([3.0] * 4 if busy else [3.0, 4.0, 6.0, 12.0])
+
+
+def test_a_relaxation_by_itself_is_not_left_for_another(monkeypatch):
+    monkeypatch.setattr(proving, "_IMPATIENT", 1e9)
+    monkeypatch.setattr(proving, "sdp_bound", partial(sdp_bound, rounds=1))
+    whole = complete(50, couplings="gaussian", fields="none", seed=4)
+    edges = np.random.default_rng(4).permutation(whole.m)[:280]
+    model = Model(whole.theta, whole.edges[edges], whole.weights[edges] - 0.5)
+    relaxed = solve(model, method="tri", certify=True)
+    assert (relaxed.status, relaxed.proof) == ("feasible", "exact")
 
 
 def hard_models():
