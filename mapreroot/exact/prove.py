@@ -23,6 +23,7 @@ from mapreroot.exact.rooted import balanced_rooting
 from mapreroot.limits import Limits
 from mapreroot.model import Model
 from mapreroot.relaxations.roof_duality import SPREAD, roof_dual
+from mapreroot.relaxations.tri import BYTES_PER_EDGE
 from mapreroot.rerooting import uproot
 from mapreroot.roots import max_w
 
@@ -107,12 +108,13 @@ def _large(model: Model, graph: WideGraph, y: Sequence[int], prover: Prover) -> 
     tied = tied[tied != root]
     if prover.limits.reason() is not None:
         return flow_argument(graph, root)
-    if not len(tied):
-        return prover.proof(graph.narrow(), y)
-    at = np.where(np.arange(graph.n) == root, -1, dual.strong)
-    inner, rest = graph.around(root, at), graph.united(root, at)
-    if inner is None or rest is None:
-        return prover.proof(graph.narrow(), y)
-    pairs = np.stack([tied, dual.strong[tied]], axis=1).tolist()
-    step = ["fix", root, pairs, flow_argument(inner, root)]
-    return {"by": "steps", "steps": [step], "then": prover.proof(rest.narrow(), y)}
+    steps: list[Any] = []
+    if len(tied):
+        at = np.where(np.arange(graph.n) == root, -1, dual.strong)
+        inner, rest = graph.around(root, at), graph.united(root, at)
+        if inner is not None and rest is not None:  # the numbers fit
+            pairs = np.stack([tied, dual.strong[tied]], axis=1).tolist()
+            steps, graph = [["fix", root, pairs, flow_argument(inner, root)]], rest
+    fits = not prover.limits.lacks(BYTES_PER_EDGE * len(graph.weights))
+    then = prover.proof(graph.narrow(), y) if fits else flow_argument(graph, root)
+    return {"by": "steps", "steps": steps, "then": then} if steps else then

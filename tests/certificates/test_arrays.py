@@ -10,13 +10,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import finite_floats, models, small_integers
 
-from mapreroot import Model, solve, verify
+from mapreroot import Model, solve, uproot, verify
 from mapreroot.certificates import arrays, make
 from mapreroot.certificates.arrays import WideGraph, denominator_bits, exact_sum
 from mapreroot.certificates.graph import ExactGraph, RefusedError
-from mapreroot.certificates.verify import bound_of
+from mapreroot.certificates.rules import bound_of
 from mapreroot.exact import prove
 from mapreroot.generate import grid, hidden_root, image
+from mapreroot.limits import Limits
+from mapreroot.relaxations.roof_duality import roof_dual
+from mapreroot.roots import max_w
 
 potentials = st.one_of(small_integers, finite_floats)
 
@@ -144,6 +147,21 @@ def test_large_models_are_proved_in_arrays(model, monkeypatch):
     assert checked.bound - result.score <= 1e-9 * np.abs(model.weights).max()
     monkeypatch.setattr(arrays, "BITS", 1)  # nothing fits any more: the plain graph judges it
     assert verify(model, certificate) == checked
+
+
+@large
+def test_without_room_for_exact_graphs_flows_prove_a_bound(model, monkeypatch):
+    x = solve(model).x.tolist()
+    narrow = WideGraph.narrow  # of what has no edges any more
+    with monkeypatch.context() as patch:
+        patch.setattr(prove, "_LARGE", 0)
+        patch.setattr(WideGraph, "narrow", lambda self: ExactGraph(self.n, narrow(self).constant))
+        patch.setattr(Limits, "lacks", lambda self, memory: memory > 0)
+        certificate = prove.prove(model, x, Limits(memory=0))
+    checked = verify(model, certificate)
+    assert checked, checked.failure
+    uprooted = uproot(model)
+    assert checked.bound <= roof_dual(uprooted, max_w(uprooted)).bound * (1 + 1e-9) + 1e-9
 
 
 @large
