@@ -245,6 +245,34 @@ def test_tilted_costs_end_at_the_true_value():
     assert values[0] == pytest.approx(values[1], rel=1e-10)
 
 
+def test_from_the_middle_of_the_face_the_bound_sinks_in_fewer_rounds():
+    model = uproot(torus(24, 24, couplings="pm1", fields="none", seed=1))
+    full = solve_cycle_lp(model)
+    lp, middles = CycleLP(model), []
+
+    def look(rounds, bound, n_cuts, d):
+        middles.append(np.mean((d > 1e-6) & (d < 1 - 1e-6)))
+
+    central = cutting_planes(lp, lower=full.bound, on_round=look, central=True)
+    plain = cutting_planes(CycleLP(model), lower=full.bound, perturb=False)
+    assert central.bound == plain.bound == full.bound
+    assert central.value >= full.value - 1e-9
+    assert not central.converged
+    assert central.rounds < plain.rounds
+    assert max(middles) > 0.3
+    # The program goes on with the simplex method, to the exact value.
+    rest = cutting_planes(lp)
+    assert rest.converged
+    assert rest.value == pytest.approx(full.value, rel=1e-9)
+
+
+def test_from_the_middle_of_the_face_all_cuts_are_found():
+    model = uproot(torus(10, 10, couplings="pm1", seed=3))
+    central = cutting_planes(CycleLP(model), central=True)
+    assert not central.converged
+    assert central.value == pytest.approx(solve_cycle_lp(model).value, rel=1e-6)
+
+
 def test_a_box_is_a_node_of_a_search():
     rng = np.random.default_rng(9)
     model = random_model(rng, 7, "integers", density=1.0)

@@ -32,6 +32,9 @@ _CANDIDATES, _LOOKAHEAD, _RELIABLE = 12, 4, 3
 _PIVOTS = 200
 # Up to this many edges the degeneracy of equal weights does no harm.
 _SMALL_LP = 500
+# What is done against it, one after the other: whether costs are changed, and whether points in the
+# middle of the optimal face are separated.
+_DEGENERATE = (False, True), (True, False), (False, False)
 
 
 class Box(NamedTuple):
@@ -114,9 +117,11 @@ class CycleNodes:
                     return np.inf
             return None
 
-        for tilted in (True, False) if self.degenerate else (False,):
+        for tilted, central in _DEGENERATE if self.degenerate else ((False, False),):
             history.clear()
-            found = cutting_planes(self.lp, limits=limits, on_round=look, perturb=tilted)
+            found = cutting_planes(
+                self.lp, limits=limits, on_round=look, perturb=tilted, central=central
+            )
             if found.stopped is not None or closes(found.value):
                 break
         self.degenerate = False

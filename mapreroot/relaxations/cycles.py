@@ -52,6 +52,10 @@ TILTS = (0.1, 0.01, 0.001, 0.00001)
 """Relative size of the changes of equal costs, one after the other, before the true ones: the
 optimum is then one vertex, where with equal costs separation goes round a large face."""
 
+CENTRAL_PER_EDGE, SNAP, WORK = 30, 1e-6, 50
+"""In the middle of the optimal face: new cuts that may share an edge, the distance to 0 or 1 that
+the interior-point method leaves, and simplex iterations that take as long as one of that."""
+
 SHRUNK, STALL, AGAIN, WORTH_SHRINKING = 0.25, 0.02, 0.5, 500
 """Where a round finds fewer than STALL cuts a vertex, a model of SHRUNK times the vertices is
 asked for more, and again after AGAIN times the simplex iterations that this took: the best on
@@ -133,8 +137,10 @@ class CycleLP:
         The last optimum.
     y : ndarray, shape (k,)
         Its multipliers, one per cut, non-negative.
+    central : bool
+        Whether `solve` goes to the middle of the optimal face, by the interior-point method.
     iterations : int
-        Simplex or interior-point iterations in all.
+        Simplex or interior-point iterations in all; WORK for one to the middle.
 
     Raises
     ------
@@ -159,6 +165,7 @@ class CycleLP:
         self.y = np.zeros(0)
         self.iterations = 0
         self.interior = uprooted.n_vertices >= 50 and m >= uprooted.n_vertices**2 / 4
+        self.central = False
         self._age = np.zeros(0, np.int64)
         self._highs = new_highs()
         self._limits = Limits()
@@ -233,7 +240,8 @@ class CycleLP:
         if not len(self.c):  # which HiGHS does not call optimal
             return limits.reason()
         highs = self._highs
-        solver = "ipm" if self.interior and len(self.cuts) else "simplex"
+        interior = (self.interior or self.central) and len(self.cuts)
+        solver = "ipm" if interior else "simplex"
         _check(highs.setOptionValue("solver", solver), "solver")
         most = highspy.kHighsIInf if pivots is None else pivots
         _check(highs.setOptionValue("simplex_iteration_limit", most), "iteration limit")
@@ -243,14 +251,17 @@ class CycleLP:
                 return reason
             _check(highs.run(), "run")
             info = highs.getInfo()
-            self.iterations += max(0, info.simplex_iteration_count, info.ipm_iteration_count)
+            steps = max(0, info.simplex_iteration_count, info.ipm_iteration_count)
+            self.iterations += steps * (WORK if self.central and interior else 1)
             status = highs.getModelStatus()
             if status != highspy.HighsModelStatus.kInterrupt:
                 break
         enough = pivots is not None and status == highspy.HighsModelStatus.kIterationLimit
+        # What the interior-point method calls imprecise proves a bound nevertheless.
+        enough |= self.central and status == highspy.HighsModelStatus.kUnknown
         if status != highspy.HighsModelStatus.kOptimal and not enough:
             if solver == "ipm":
-                self.interior = False
+                self.interior = self.central = False
                 return self.solve(limits)
             raise SolverError(
                 f"HiGHS stopped with {highs.modelStatusToString(status)} on {len(self.c)} edges "
@@ -259,6 +270,9 @@ class CycleLP:
         solution = highs.getSolution()
         self.d = np.clip(np.array(solution.col_value), self.lower, self.upper)
         self.y = np.maximum(0.0, -np.array(solution.row_dual))
+        if self.central:
+            whole = np.round(self.d)
+            self.d = np.where(np.abs(self.d - whole) < SNAP, whole, self.d)
         return None
 
     def basis(self) -> Any:
@@ -445,10 +459,13 @@ def cutting_planes(
     limits: Limits | None = None,
     on_round: OnRound | None = None,
     perturb: bool | None = None,
+    central: bool = False,
 ) -> CycleRelaxation:
     """Do what `solve_cycle_lp` does, on a program that goes on: in its box, from its basis.
 
-    See `solve_cycle_lp`; ``lp`` keeps its cuts afterwards.
+    See `solve_cycle_lp`; ``lp`` keeps its cuts afterwards. With ``central`` the points separated
+    are in the middle of the optimal face, and so the bound sinks fast where weights are equal and
+    the face is large; none of them is an optimum for certain, and the end is never ``converged``.
     """
     limits = limits or Limits()
     model = lp.uprooted
@@ -456,8 +473,10 @@ def cutting_planes(
     scale = float(np.abs(model.weights).max(initial=0.0))
     if perturb is None:
         perturb = 8 * len(np.unique(np.abs(model.weights))) < model.m
-    tilts = list(TILTS) if perturb else []
-    per_edge = DEGENERATE_PER_EDGE if perturb else PER_EDGE
+    tilts = list(TILTS) if perturb and not central else []
+    per_edge = DEGENERATE_PER_EDGE if tilts else PER_EDGE
+    if central:
+        lp.central, per_edge = not lp.interior, CENTRAL_PER_EDGE
     noise = np.random.default_rng(0).uniform(-1, 1, model.m)
     if tilts:
         lp.cost(lp.c * (1 + tilts[0] * noise))
@@ -467,7 +486,7 @@ def cutting_planes(
     feasible, attained = lp.d, -math.inf  # a point that violates nothing, and its value
     stopped: StopReason | None = None
     whole = not lp.lower.any() and bool(lp.upper.all())
-    shrinks = whole and not lp.interior and model.n_vertices >= WORTH_SHRINKING
+    shrinks = whole and not (central or lp.interior) and model.n_vertices >= WORTH_SHRINKING
     seen: CycleRelaxation | None = None
     ahead, due = [], 0.0
     try:
@@ -511,6 +530,8 @@ def cutting_planes(
                 ahead.append(seen)
                 due = lp.iterations + AGAIN * seen.iterations
                 d = seen.d
+            if central:
+                break
             objective = model.constant + float(lp.c @ d)
             if objective > attained:
                 feasible, attained = d, objective
@@ -523,6 +544,7 @@ def cutting_planes(
                 converged = True
                 break
     finally:
+        lp.central = False
         if tilts:
             lp.cost(lp.c)
     used = best[1] > 0
