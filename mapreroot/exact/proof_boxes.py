@@ -154,8 +154,8 @@ class BoxProof:
             return
         for row in self.rows:
             row[0] = 0
-        for number, y in priced:
-            self.rows[number][0] = y
+        for number, y in priced:  # two equal cuts have one row
+            self.rows[number][0] += y
 
     def cycles(self, cuts: Cuts) -> list[tuple[list[int], list[int]]]:
         """Give cycles as vertices in order, and the positions of their odd sets."""

@@ -14,10 +14,14 @@ from mapreroot.certificates import verify
 from mapreroot.exact import proof_boxes
 from mapreroot.exact import prover as proving
 from mapreroot.exact.heritage import Heritage
+from mapreroot.exact.incumbent import Threshold
+from mapreroot.exact.proof_boxes import BoxProof, OpenBox
 from mapreroot.exact.prove import prove
 from mapreroot.exact.semidefinite import sdp_bound
 from mapreroot.generate import complete, image, torus
 from mapreroot.limits import Limits
+from mapreroot.model import UprootedModel
+from mapreroot.relaxations.cuts import Cuts
 
 potentials = st.one_of(small_integers, finite_floats)
 
@@ -148,6 +152,23 @@ def test_blocks_share_the_time(busy, monkeypatch):
     model = Model([0.0] * 24, edges, [-1.0] * len(edges))
     prove(model, [0] * 24, Limits(seconds=12.0))
     assert turns == pytest.approx([3.0] * 4 if busy else [3.0, 4.0, 6.0, 12.0])
+
+
+@pytest.mark.parametrize("at_root", [True, False])
+def test_equal_cuts_add_up(at_root):
+    triangle = UprootedModel(3, [(0, 1), (1, 2), (0, 2)], [-1.0, -2.0, -4.0])
+    twice = Cuts(np.array([0, 3, 6]), np.array([0, 2, 1] * 2), np.ones(6, dtype=np.bool_))
+    proof = BoxProof(
+        triangle, np.array([4, 5, 9]), Threshold(triangle, 0.0, 0.0), 1, twice, place := {}
+    )
+    proof.nodes.lp.y = np.array([0.25, 0.5])
+    box = proof.root
+    if not at_root:
+        box = OpenBox(box.box, box.ties, {})
+    proof.write(box)
+    written = [row[0] for row in place["rows"]] if at_root else [y for _, y in box.node["rows"]]
+    assert sum(written) == 0.75 * 2 * place["scale"]
+    assert {tuple(sorted(row[1])) for row in place["rows"]} == {(4, 5, 9)}
 
 
 def test_a_relaxation_by_itself_is_not_left_for_another(monkeypatch):
