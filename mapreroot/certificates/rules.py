@@ -7,6 +7,7 @@ every edge of a large model know its twin in arrays, `WideGraph`, too. Nothing h
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -204,15 +205,17 @@ def _by_all(graph: ExactGraph, proof: Mapping[str, Any], where: str) -> Number:
     vertices = sorted(u for u, row in graph.weight.items() if row)
     if len(vertices) > _MOST_ENUMERATED:
         raise RefusedError(f"{where}: {len(vertices)} vertices are too many to try all assignments")
+    scale = math.lcm(*(w.denominator for _, _, w in graph.edges()))  # integers are quicker
+    edges = {u: [(v, int(w * scale)) for v, w in graph.weight[u].items()] for u in vertices}
     y = dict.fromkeys(vertices, 0)
-    best = value = graph.constant
+    best = value = 0
     for count in range(1, 2 ** max(len(vertices) - 1, 0)):
         u = vertices[(count & -count).bit_length() - 1]
-        for v, w in graph.weight[u].items():
+        for v, w in edges[u]:
             value += w if y[u] != y[v] else -w
         y[u] ^= 1
         best = max(best, value)
-    return best
+    return graph.constant + over(best, scale)
 
 
 _RULES_OF_BOTH: dict[str, Callable[[ExactGraph | WideGraph, Mapping[str, Any], str], Number]] = {
