@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mapreroot.exact.local_search import round_by_spanning_tree
 from mapreroot.limits import Limits, StopReason
 from mapreroot.model import UprootedModel
-from mapreroot.relaxations.cycles import CycleLP, cutting_planes, score_step
+from mapreroot.relaxations.cycles import CycleLP, cutting_planes, has_equal_weights, score_step
 
 __all__ = ["Box", "BoxBound", "CycleNodes"]
 
@@ -34,7 +34,7 @@ _PIVOTS = 200
 _SMALL_LP = 500
 # What is done against it, one after the other: whether costs are changed, and whether points in the
 # middle of the optimal face are separated.
-_DEGENERATE = (False, True), (True, False), (False, False)
+_DEGENERATE = (False, True), (True, False)
 
 
 class Box(NamedTuple):
@@ -85,7 +85,9 @@ class CycleNodes:
         self.loss = np.zeros((uprooted.m, 2))
         self.tries = np.zeros((uprooted.m, 2), np.int64)
         self.counted = 0  # iterations of the program that have been answered by annealing
-        self.degenerate = uprooted.m > _SMALL_LP and score_step(uprooted) > 0
+        self.against: tuple[tuple[bool, bool], ...] = ()
+        if uprooted.m > _SMALL_LP and score_step(uprooted):
+            self.against = _DEGENERATE if has_equal_weights(uprooted) else _DEGENERATE[1:]
 
     def bound(
         self,
@@ -117,14 +119,14 @@ class CycleNodes:
                     return np.inf
             return None
 
-        for tilted, central in _DEGENERATE if self.degenerate else ((False, False),):
+        for tilted, central in (*self.against, (False, False)):
             history.clear()
             found = cutting_planes(
                 self.lp, limits=limits, on_round=look, perturb=tilted, central=central
             )
             if found.stopped is not None or closes(found.value):
                 break
-        self.degenerate = False
+        self.against = ()
         bound, reduced = self.lp.certify()
         fixed = self._fixed(box, reduced, bound, excludes)
         implied, tied = self._implied(fixed)

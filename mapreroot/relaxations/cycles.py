@@ -30,6 +30,7 @@ __all__ = [
     "CycleLP",
     "CycleRelaxation",
     "cutting_planes",
+    "has_equal_weights",
     "round_down",
     "score_step",
     "solve_cycle_lp",
@@ -62,6 +63,11 @@ STALL, AGAIN, DEGENERATE_STALL, DEGENERATE_AGAIN = 0.02, 0.5, 0.03, 0.2
 asked for more, and again after AGAIN times the simplex iterations that this took: the best on
 Gaussian tori of 100 x 100 among .2 to .36, .01 to .02 and .05 to 1. Smaller ones gain nothing. On
 +-1 tori of 50 x 50 looking sooner, with slack cuts leaving sooner, takes two thirds of the time."""
+
+
+def has_equal_weights(uprooted: UprootedModel) -> bool:
+    """Say whether the weights have few sizes, so that optima of a relaxation form a large face."""
+    return 8 * len(np.unique(np.abs(uprooted.weights))) < uprooted.m
 
 
 def score_step(uprooted: UprootedModel) -> float:
@@ -474,7 +480,7 @@ def cutting_planes(
     step = score_step(model)
     scale = float(np.abs(model.weights).max(initial=0.0))
     if perturb is None:
-        perturb = 8 * len(np.unique(np.abs(model.weights))) < model.m
+        perturb = has_equal_weights(model)
     tilts = list(TILTS) if perturb and not central else []
     per_edge, patience, stall, again = PER_EDGE, PATIENCE, STALL, AGAIN
     if tilts:

@@ -138,3 +138,31 @@ def test_no_time_stops_with_a_true_bound(seed):
     found = nodes.bound(nodes.whole, never, never, lambda: 0.0, lambda y: None, 0.02, limits)
     assert found.stopped == "time"
     assert found.bound >= assignments(uprooted)[2].max()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ((1.0,), [(False, True), (True, False), (False, False)]),  # one size: the middle first
+        (np.arange(1.0, 1e5), [(True, False), (False, False)]),  # integers of many sizes
+        (np.pi * np.arange(1.0, 1e5) ** 0.5, [(False, False)]),  # no common unit
+    ],
+)
+def test_what_is_done_against_equal_weights_depends_on_their_sizes(sizes, expected, monkeypatch):
+    rng = np.random.default_rng(0)
+    at = np.arange(20**2).reshape(20, 20)
+    edges = np.vstack([np.stack([at.ravel(), np.roll(at, -1, k).ravel()], 1) for k in (0, 1)])
+    weights = rng.choice(sizes, len(edges)) * rng.choice([-1, 1], len(edges))
+    tried = []
+
+    def cutting_planes(lp, limits, on_round, perturb, central):
+        tried.append((perturb, central))
+        return plain(lp, limits=limits, on_round=on_round, perturb=perturb, central=central)
+
+    plain = cycle_nodes.cutting_planes
+    monkeypatch.setattr(cycle_nodes, "cutting_planes", cutting_planes)
+    nodes = CycleNodes(UprootedModel(400, edges, weights))
+    bounded(nodes, nodes.whole, -np.inf)
+    assert tried == expected
+    bounded(nodes, nodes.whole, -np.inf)
+    assert tried == [*expected, (False, False)]
