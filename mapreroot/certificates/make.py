@@ -223,11 +223,12 @@ def semidefinite_argument(
     place = {v: k for k, v in enumerate(vertices)}
     most = max((size_of(w) for _, _, w in graph.edges()), default=1)
     scale = 2 ** max(0, _SCALE_BITS - math.ceil(math.log2(most)))
-    written = [
-        [math.floor(Fraction(float(y)) / unit * scale), list(members), list(signs)]
-        for y, members, signs in rows
-        if y > 0
-    ]
+    ours, theirs = (scale / unit).as_integer_ratio()
+    written = []
+    for y, members, signs in rows:
+        if y > 0:
+            top, bottom = float(y).as_integer_ratio()
+            written.append([top * ours // (bottom * theirs), list(members), list(signs)])
     A = np.zeros((N, N))
     for u, v, w in graph.edges():
         A[place[u], place[v]] = A[place[v], place[u]] = -float(scale * w)
