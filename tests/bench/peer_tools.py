@@ -53,7 +53,7 @@ def warm_up_mapreroot() -> None:
     models = [complete(n, couplings=kind) for n in (12, 30) for kind in ("gaussian", "pm1")]
     models += [torus(8, 8, couplings=kind) for kind in ("gaussian", "pm1")]
     models += [hidden_root(8, 8), grid(8, 8, attractive=True), planted_grid(8, 8)]
-    models += [image(20, 20, fields=1.0), tree(30), cube(4)]
+    models += [image(20, 20, fields=1.0), image(80, 80, fields=1.0), tree(30), cube(4)]
     for model in models:
         mapreroot(model.theta, model.edges, model.weights, lambda: 60.0)
 
