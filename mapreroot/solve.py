@@ -257,7 +257,7 @@ def solve(
            ("maxflow").
         3. M+ is reduced (vertices of degree <= 3, heavy edges) and split into blocks, and each
            block is solved alone ("exact"): balanced at a root of its own, by a minimum cut; of
-           at most 20 vertices, by enumeration; else persistent variables are fixed by roof
+           at most 21 vertices, by enumeration; else persistent variables are fixed by roof
            duality, the cycle relaxation (TRI) bounds the rest, and branch and bound closes the
            gap, with a semidefinite bound where the block is dense.
 

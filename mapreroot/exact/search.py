@@ -48,7 +48,7 @@ Bits = NDArray[np.int8]
 Ints = NDArray[np.int64]
 
 # Blocks up to this size are enumerated.
-_SMALL = 20
+_SMALL = 21
 # Up to this size an annealing run takes some hundredths of a second.
 _ANNEALED = 3000
 # Beside a linear program: a simplex iteration, which takes the time of several, pays for a sweep of
@@ -140,7 +140,7 @@ def search(
 
     Notes
     -----
-    Exponential at worst. Blocks of up to 20 vertices are enumerated (Gray code). Sparse models are
+    Exponential at worst. Blocks of up to 21 vertices are enumerated (Gray code). Sparse models are
     bounded by the cycle relaxation (Barahona and Mahjoub 1986) with reduced-cost fixing; dense
     ones, and those on which it leaves a gap, by a semidefinite program with hypermetric
     inequalities (see `sdp_bound`). Bounds are rounded down to a multiple of the scores' common

@@ -31,8 +31,14 @@ COLUMNS = (
 
 
 def seconds(call):
-    start = time.process_time()
-    return call(), time.process_time() - start
+    """The answer, and the CPU time; of short calls the best of several."""
+    best, spent = float("inf"), 0.0
+    while spent < 0.2:
+        start = time.process_time()
+        answer = call()
+        taken = time.process_time() - start
+        best, spent = min(best, taken), spent + taken
+    return answer, best
 
 
 def binary_pairwise(index: Path) -> list[str]:
