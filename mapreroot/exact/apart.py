@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -50,8 +51,9 @@ def search_apart(
     ----------
     tasks : mapping from keys to SearchTask
     limits : Limits
-        After Ctrl-C, and for a process that is still busy a minute after the time limit, there
-        is no result.
+        On this machine each task has its part of the time that all processes have together. After
+        Ctrl-C, and for a process that is still busy a minute after the time limit, there is no
+        result.
     workers, scheduler
         As for `mapreroot.pool.spread`.
 
@@ -70,9 +72,12 @@ def search_apart(
     left = None if limits.deadline is None else limits.left()
     # Clocks of different machines agree on the time of day only.
     deadline = None if left is None else time.time() + left
+    sizes = {key: task.model.n_vertices for key, task in tasks.items()}
+    lanes = len(keys) if scheduler is not None else workers or os.cpu_count() or 1
+    shares = {key: min(1.0, lanes * size / sum(sizes.values())) for key, size in sizes.items()}
     found = spread(
         _search,
-        [(tasks[key], deadline, limits.nodes) for key in keys],
+        [(tasks[key], left and left * shares[key], deadline, limits.nodes) for key in keys],
         workers,
         scheduler,
         patience=None if left is None else left + _GRACE,
@@ -87,7 +92,8 @@ def search_apart(
             raise SolverError(f"the search of a block of {N} vertices failed: {result.message}")
 
 
-def _search(given: tuple[SearchTask, float | None, int | None]) -> SearchResult:
-    task, deadline, nodes = given
-    left = None if deadline is None else max(0.0, deadline - time.time())
-    return search(task.model, Limits(left, nodes), task.initial, task.gap, task.seed)
+def _search(given: tuple[SearchTask, float | None, float | None, int | None]) -> SearchResult:
+    task, seconds, deadline, nodes = given
+    if seconds is not None and deadline is not None:
+        seconds = max(0.0, min(seconds, deadline - time.time()))
+    return search(task.model, Limits(seconds, nodes), task.initial, task.gap, task.seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -141,8 +141,15 @@ def solve_blocks(
     }
     standing = _Standing(done, models, on_progress)
     answered = {} if elsewhere is None else _answered(tasks, elsewhere, standing)
-    here = {k: task for k, task in tasks.items() if k not in answered}
-    found = answered | _search_in_turns(here, limits, standing)
+    here = {
+        k: task if k not in answered else replace(task, initial=answered[k].y)
+        for k, task in tasks.items()
+        if k not in answered or (answered[k].stopped == "time" and limits.reason() is None)
+    }
+    found = answered | {
+        k: _both(answered.get(k), result)
+        for k, result in _search_in_turns(here, limits, standing).items()
+    }
     slack = tolerance = 0.0
     stopped: StopReason | None = None
     for k, result in found.items():
@@ -177,6 +184,8 @@ class _Standing:
 
     def put(self, k: int, score: float, bound: float, nodes: int) -> None:
         before = self.blocks[k]
+        # A search that begins once more does not know how far the first one was.
+        score, bound = max(score, before[0]), min(bound, before[1])
         self.blocks[k] = score, bound, nodes
         self.score += score - before[0]
         self.bound += bound - before[1]
@@ -197,6 +206,14 @@ def _answered(
         found[k] = result
         standing.put(k, tasks[k].model.score(result.y), result.bound, result.nodes)
     return found
+
+
+def _both(elsewhere: SearchResult | None, here: SearchResult) -> SearchResult:
+    """Put two searches of a block together, of which the later began where the other ended."""
+    if elsewhere is None:
+        return here
+    bound = min(elsewhere.bound, here.bound)
+    return replace(here, bound=bound, nodes=elsewhere.nodes + here.nodes)
 
 
 def _search_in_turns(

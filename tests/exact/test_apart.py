@@ -75,6 +75,37 @@ def test_what_is_not_answered_elsewhere_is_bounded_here():
     assert score <= uprooted.score(best.y) <= score + found.slack + found.tolerance
 
 
+def test_what_time_cut_short_elsewhere_goes_on_here_while_there_is_more():
+    uprooted = uproot(chain(3))
+    alone = solve_blocks(uprooted)
+    told = []
+
+    def elsewhere(tasks):
+        for key, task in tasks.items():
+            yield key, search(task.model, Limits(seconds=0.0), task.initial, task.gap, task.seed)
+
+    found = solve_blocks(uprooted, elsewhere=elsewhere, on_progress=lambda *p: told.append(p))
+    assert (found.slack, found.stopped) == (0.0, None)
+    assert uprooted.score(found.y) == uprooted.score(alone.y)
+    assert [bound for _, bound, _ in told] == sorted((bound for _, bound, _ in told), reverse=True)
+
+
+@pytest.mark.parametrize(("workers", "seconds"), [(1, [50, 30, 20]), (2, [100, 60, 40])])
+def test_processes_share_the_time_by_the_size_of_blocks(workers, seconds, monkeypatch):
+    sent = []
+
+    def spread(function, tasks, *others, **options):
+        sent.extend(tasks)
+        return iter(())
+
+    monkeypatch.setattr("mapreroot.exact.apart.spread", spread)
+    # One vertex more each, the root.
+    tasks = {n: SearchTask(uproot(chain(1, n - 1)), None, 0.0, 0) for n in (20, 50, 30)}
+    assert list(search_apart(tasks, Limits(seconds=100.0), workers)) == []
+    assert [task.model.n_vertices for task, *_ in sent] == [50, 30, 20]
+    assert [given for _, given, *_ in sent] == pytest.approx(seconds, rel=0.01)
+
+
 def test_one_block_is_not_sent():
     def elsewhere(tasks):
         raise AssertionError
