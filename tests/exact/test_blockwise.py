@@ -27,6 +27,8 @@ def hard(seed):
 
 def test_no_block_takes_the_time_of_another():
     models = hard(0), hard(1)
+    small = side_by_side(*(complete(40, couplings="pm1", fields="none", seed=k) for k in (0, 1)))
+    solve_blocks(uproot(small))  # loads compiled code, which takes long the first time
     found = solve_blocks(uproot(side_by_side(*models)), Limits(seconds=4.0))
     assert found.stopped == "time"
     halves = np.split(found.y[1:], 2)
