@@ -2,6 +2,7 @@
 
 import itertools
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -294,6 +295,15 @@ def test_large_models_are_walked_first_for_half_of_the_time(monkeypatch, walks):
     assert len(walks) == 1
 
 
+@pytest.fixture
+def ticking(monkeypatch):
+    """A clock that goes on by a thousandth of a second whenever somebody looks at it."""
+    ticks = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: next(ticks) / 1000)
+    monkeypatch.setattr("mapreroot.limits.time", clock)
+
+
+@pytest.mark.usefixtures("ticking")
 def test_walks_take_the_time_of_a_proof_that_is_not_near(walks):
     model = torus(8, 3, "sign", dimensions=3)
     limits = Limits(0.3)
@@ -312,6 +322,7 @@ def test_walks_take_no_longer_than_so_many_sweeps(monkeypatch):
     assert parts == pytest.approx([0.3, 0.3, 0.3, 0.5, 0.9, 1.0])
 
 
+@pytest.mark.usefixtures("ticking")
 def test_a_search_without_time_for_its_first_program_is_all_walks(monkeypatch, walks):
     monkeypatch.setattr(module, "_SETUP_SECONDS", 1.0)
     monkeypatch.setattr(Search, "_branch_and_bound", None)
@@ -323,6 +334,7 @@ def test_a_search_without_time_for_its_first_program_is_all_walks(monkeypatch, w
     assert trivial - 2.0 < found.bound <= trivial  # rounded down to an even cut
 
 
+@pytest.mark.usefixtures("ticking")
 def test_a_large_model_is_only_refined_after_its_first_walk(monkeypatch, walks):
     monkeypatch.setattr(module, "_LARGE", 512)
     sweeps = []
