@@ -6,7 +6,7 @@ import copy
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
@@ -70,6 +70,20 @@ class Limits:
         if self.deadline is not None:
             limits.deadline = time.monotonic() + share * self.left()
         return limits
+
+    def turns(self, weights: Iterable[float]) -> Iterator[Limits]:
+        """Share the time left by weights, one turn after the other: what one leaves, others have.
+
+        Examples
+        --------
+        >>> [turn.left() <= most for turn, most in zip(Limits(8.0).turns([1, 3]), [2, 8])]
+        [True, True]
+        """
+        weights = list(weights)
+        left = sum(weights)
+        for weight in weights:
+            yield self.part(weight / max(left, weight))
+            left -= weight
 
     def elapsed(self) -> float:
         """Seconds since the limits were made."""

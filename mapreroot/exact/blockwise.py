@@ -224,11 +224,9 @@ def _search_in_turns(
     found: dict[int, SearchResult] = {}
     waiting = {k: float(task.model.n_vertices) for k, task in tasks.items()}
     while waiting:
-        left = sum(waiting.values())
         unfinished = {}
-        for k, weight in waiting.items():
-            task, turn = tasks[k], limits.part(weight / max(left, weight))
-            left -= weight
+        for k, turn in zip(waiting, limits.turns(waiting.values()), strict=True):
+            task = tasks[k]
             if k not in searches:
                 searches[k] = Search(task.model, turn, task.initial, task.gap, task.seed)
             result = found[k] = searches[k].run(turn, partial(standing.put, k))

@@ -110,12 +110,10 @@ class Prover:
             return self.block(graph, y, limits)
         slack, used = self.slack, self.used
         pieces = []
-        left = sum(block.model.n_vertices for block in parts)
-        for k, block in enumerate(parts):
+        turns = limits.turns(block.model.n_vertices for block in parts)
+        for k, (block, turn) in enumerate(zip(parts, turns, strict=True)):
             allowed = self.slack = max(0.0, slack + used - self.used) / (len(parts) - k)
             opened = self.opened
-            turn = limits.part(block.model.n_vertices / left)
-            left -= block.model.n_vertices
             inside = [int(names[v]) for v in block.vertices]
             pieces.append({"vertices": inside, "proof": self.block(part(graph, inside), y, turn)})
             self.used += allowed if self.opened > opened else 0.0
