@@ -75,11 +75,9 @@ def find(
     2.0
     """
     limits = limits or Limits()
-    graph = graph_of(uprooted)
-    best = start_at(uprooted, graph, initial)
+    graph, best = _begun(uprooted, initial)
     if not uprooted.m:
         return best
-    ascend(graph, best, gains(graph, best))
     state = random_state(seed)
     for k in range(rounds):
         if limits.reason() is not None:
@@ -120,11 +118,9 @@ def find_by_the_clock(
     >>> triangle.score(find_by_the_clock(triangle, 0, Limits(0.01)))
     2.0
     """
-    graph = graph_of(uprooted)
-    best = start_at(uprooted, graph, initial)
+    graph, best = _begun(uprooted, initial)
     if not uprooted.m:
         return best
-    ascend(graph, best, gains(graph, best))
     state = random_state(seed)
     shortest = _SHORTEST * (uprooted.n_vertices + 2 * uprooted.m)
     for share in _ROUNDS:
@@ -141,6 +137,15 @@ def find_by_the_clock(
         if _suits_tabu(uprooted):
             best = tabu(uprooted, seed, mine, best, ENDLESS)
     return best
+
+
+def _begun(uprooted: UprootedModel, initial: ArrayLike | None) -> tuple[Graph, Bits]:
+    """Ascend from the initial assignment, or from a greedy one."""
+    graph = graph_of(uprooted)
+    best = start_at(uprooted, graph, initial)
+    if uprooted.m:
+        ascend(graph, best, gains(graph, best))
+    return graph, best
 
 
 def _suits_tabu(uprooted: UprootedModel) -> bool:
